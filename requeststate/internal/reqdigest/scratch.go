@@ -1,0 +1,173 @@
+package reqdigest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+	"sync"
+)
+
+// maxKept is how much memory a scratch may take back into the pool, in bytes: one huge request must not stay for ever.
+const maxKept = 1 << 20
+
+// maxInput is the longest input, in bytes. Canonical bytes are at most twice as long, so 32-bit positions reach.
+const maxInput = 1 << 30
+
+// A scratch is the work space of one digest.
+//
+// The input is read once. Every value's canonical bytes go to buf in the order of the input, and so do an object's members.
+// An object whose members were out of order is noted in objects, with the right order of its members in pieces; at the end
+// one walk copies buf to out in that order. So each byte is written at most twice, however deep it lies.
+type scratch struct {
+	buf     []byte
+	out     []byte
+	text    []byte   // a string without its escapes
+	stack   []member // of the objects being read, the innermost last
+	objects []object // in the order of their starts
+	pieces  []piece
+	err     Error
+}
+
+// A member of an object being read. Positions are in buf.
+type member struct {
+	prefix uint64 // the name's first eight bytes, filled up with zeros: its order in one comparison
+	start  uint32 // of the name
+	end    uint32 // of the value
+	object uint32 // the first of objects that starts at start or later
+	length uint32 // of the name's text
+	src    uint32 // where the name is in the input
+}
+
+// An object that is being read, or is out of order, or contains one that is.
+type object struct {
+	start, end uint32 // in buf
+	piece, n   uint32 // its members in pieces, if it is out of order
+	next       uint32 // the first of objects behind it; zero if it is in order
+}
+
+// A piece of buf: a member of an object out of order.
+type piece struct{ start, end, object uint32 }
+
+var pool = sync.Pool{New: func() any { return new(scratch) }}
+
+// get takes a scratch for an input of the given size, in bytes.
+func get(size int) *scratch {
+	s := pool.Get().(*scratch)
+	// Most canonical bytes are shorter than their input; the few that are not make append grow.
+	if want := size + 256; cap(s.buf) < want && size <= maxInput {
+		s.buf = make([]byte, 0, want)
+	}
+	return s
+}
+
+func (s *scratch) put() {
+	kept := cap(s.buf) + cap(s.out) + cap(s.text) + 32*cap(s.stack) + 20*cap(s.objects) + 12*cap(s.pieces)
+	if kept > maxKept {
+		return
+	}
+	s.buf, s.stack, s.objects, s.pieces = s.buf[:0], s.stack[:0], s.objects[:0], s.pieces[:0]
+	pool.Put(s)
+}
+
+// hash is the digest of the canonical bytes.
+func (s *scratch) hash() [sha256.Size]byte { return sha256.Sum256(s.canonical()) }
+
+// canonical is buf in the right order. It is valid until put.
+func (s *scratch) canonical() []byte {
+	if len(s.objects) == 0 {
+		return s.buf
+	}
+	if cap(s.out) < len(s.buf) {
+		s.out = make([]byte, 0, cap(s.buf))
+	}
+	s.out, _ = s.walk(s.out[:0], 0, uint32(len(s.buf)), 0)
+	return s.out
+}
+
+// walk appends buf[from:to] to out, the objects in it that are out of order set right. The first object at from or later is
+// objects[k]; the result is the first at to or later.
+func (s *scratch) walk(out []byte, from, to, k uint32) ([]byte, uint32) {
+	for int(k) < len(s.objects) && s.objects[k].start < to {
+		o := s.objects[k]
+		if o.next == 0 {
+			k++
+			continue
+		}
+		out = append(out, s.buf[from:o.start+1]...)
+		for _, p := range s.pieces[o.piece : o.piece+o.n] {
+			out, _ = s.walk(out, p.start, p.end, p.object)
+		}
+		from, k = o.end-1, o.next
+	}
+	return append(out, s.buf[from:to]...), k
+}
+
+// open notes the start of an object whose first canonical byte is the next one.
+func (s *scratch) open() (slot int) {
+	s.objects = append(s.objects, object{})
+	return len(s.objects) - 1
+}
+
+// close ends the object noted in slot, whose members are on the stack from base, and takes them off.
+func (s *scratch) close(buf []byte, slot, base int, sorted bool) []byte {
+	return buf
+}
+
+// newMember is a member whose name will start at the end of buf.
+func (s *scratch) newMember(buf []byte, src int) member {
+	return member{start: uint32(len(buf)), object: uint32(len(s.objects)), src: uint32(src)}
+}
+
+// setName sets the name to the last n bytes of buf.
+func (m *member) setName(buf []byte, n int) {
+	m.length = uint32(n)
+	m.prefix = prefix(buf[len(buf)-n:])
+}
+
+// value is where the value starts.
+func (m *member) value() uint32 { return m.start + 1 + lengthSize(m.length) + m.length }
+
+// name is the name's text.
+func (m *member) name(buf []byte) []byte { return buf[m.value()-m.length : m.value()] }
+
+// prefix is the first eight bytes of b as a number that sorts like them.
+func prefix(b []byte) uint64 {
+	if len(b) >= 8 {
+		return binary.BigEndian.Uint64(b)
+	}
+	var p uint64
+	for i, c := range b {
+		p |= uint64(c) << (56 - 8*i)
+	}
+	return p
+}
+
+// compare orders by the bytes of the names.
+func compare(buf []byte, a, b *member) int {
+	if a.prefix != b.prefix {
+		if a.prefix < b.prefix {
+			return -1
+		}
+		return 1
+	}
+	return bytes.Compare(a.name(buf), b.name(buf))
+}
+
+// sort sorts the members on the stack from base. It reports whether their names differ.
+func (s *scratch) sort(buf []byte, base int) bool {
+	ms := s.stack[base:]
+	slices.SortFunc(ms, func(a, b member) int {
+		if c := compare(buf, &a, &b); c != 0 {
+			return c
+		}
+		return int(a.src) - int(b.src)
+	})
+	for i := 1; i < len(ms); i++ {
+		if ms[i].prefix == ms[i-1].prefix && compare(buf, &ms[i-1], &ms[i]) == 0 {
+			s.fail(int(ms[i].src), duplicate)
+			return false
+		}
+	}
+	return true
+}

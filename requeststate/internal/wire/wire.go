@@ -1,0 +1,62 @@
+// Package wire is the text around binary tokens: a format's prefix, then base64url. Every token has exactly one spelling.
+package wire
+
+import (
+	"encoding/base64"
+	"strings"
+	"sync"
+)
+
+// b64 is RFC 4648 section 5 without padding. Strict refuses trailing bits that are not zero.
+var b64 = base64.RawURLEncoding.Strict()
+
+// Encode returns prefix and the base64url of raw, with one allocation.
+func Encode(prefix string, raw []byte) string {
+	buf := Get(len(prefix) + b64.EncodedLen(len(raw)))
+	defer buf.Put()
+	buf.B = append(buf.B, prefix...)
+	buf.B = b64.AppendEncode(buf.B, raw)
+	return string(buf.B)
+}
+
+// Decode returns the bytes of token behind prefix in a slice of their own. It reports false for another prefix, fewer than
+// least bytes, and any spelling but Encode's.
+func Decode(prefix, token string, least int) ([]byte, bool) {
+	text, ok := strings.CutPrefix(token, prefix)
+	if !ok || b64.DecodedLen(len(text)) < least {
+		return nil, false
+	}
+	// The decoder skips CR and LF even when strict, which would give one token many spellings.
+	if strings.ContainsAny(text, "\r\n") {
+		return nil, false
+	}
+	raw, err := b64.DecodeString(text)
+	return raw, err == nil && len(raw) >= least
+}
+
+// A Buffer is scratch space from a pool.
+type Buffer struct{ B []byte }
+
+var buffers = sync.Pool{New: func() any { return new(Buffer) }}
+
+// keep is the largest buffer that goes back to the pool: the default maximum of a token, and some.
+const keep = 96 << 10
+
+// Get returns an empty buffer with room for n bytes.
+func Get(n int) *Buffer {
+	b := buffers.Get().(*Buffer)
+	if cap(b.B) < n {
+		b.B = make([]byte, 0, n)
+	}
+	b.B = b.B[:0]
+	return b
+}
+
+// Put returns the buffer, wiped: it may have held state in the clear.
+func (b *Buffer) Put() {
+	if cap(b.B) > keep {
+		return
+	}
+	clear(b.B)
+	buffers.Put(b)
+}
