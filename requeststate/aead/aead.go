@@ -10,6 +10,8 @@ package aead
 
 import (
 	"context"
+	"crypto/fips140"
+	"errors"
 
 	"github.com/mcp-requeststate/requeststate-go/requeststate"
 	"github.com/mcp-requeststate/requeststate-go/requeststate/internal/wire"
@@ -39,7 +41,7 @@ func New(ring *requeststate.Keyring, opts ...requeststate.Option) (requeststate.
 }
 
 // NewXChaCha20Poly1305 returns a sealer that encrypts with XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha). It is not a FIPS 140
-// algorithm. Errors are those of [requeststate.New].
+// algorithm, and an error under GODEBUG=fips140=only. Other errors are those of [requeststate.New].
 func NewXChaCha20Poly1305(ring *requeststate.Keyring, opts ...requeststate.Option) (requeststate.Sealer, error) {
 	return seal(opts)(NewXChaCha20Poly1305Codec(ring))
 }
@@ -60,6 +62,9 @@ func NewCodec(ring *requeststate.Keyring) (requeststate.Codec, error) {
 
 // NewXChaCha20Poly1305Codec returns the codec of [NewXChaCha20Poly1305] alone, for wrapping it.
 func NewXChaCha20Poly1305Codec(ring *requeststate.Keyring) (requeststate.Codec, error) {
+	if fips140.Enforced() {
+		return nil, errors.New("aead: XChaCha20-Poly1305 is not approved under GODEBUG=fips140=only; use aead.New")
+	}
 	return codec{ring, PrefixXChaCha, labelXChaCha, newXChaCha}, ring.Check()
 }
 

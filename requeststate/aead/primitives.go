@@ -33,12 +33,10 @@ func newXAES(key []byte) (box, error) {
 	return x, nil
 }
 
-// derive returns AES-256-GCM under the key that belongs to the nonce's first half: CMAC of the counter blocks 1 and 2, which
-// are single blocks, so that CMAC is one encryption each (NIST SP 800-108r1 section 4.1).
-//
-// The AEAD draws its own nonce, which is the only kind that fips140=only lets through; the random half is as good as a chosen one.
-func (x *xaes) derive(prefix []byte) (cipher.AEAD, error) {
-	var key [32]byte
+// deriveKey returns the AES-256 key that belongs to the nonce's first half: CMAC of the counter blocks 1 and 2, which are single
+// blocks, so that CMAC is one encryption each (NIST SP 800-108r1 section 4.1).
+func (x *xaes) deriveKey(prefix []byte) []byte {
+	key := make([]byte, 32)
 	for i := range 2 {
 		half := key[i*aes.BlockSize : (i+1)*aes.BlockSize]
 		copy(half, []byte{0, byte(i + 1), 'X', 0})
@@ -46,7 +44,13 @@ func (x *xaes) derive(prefix []byte) (cipher.AEAD, error) {
 		subtle.XORBytes(half, half, x.k1[:])
 		x.block.Encrypt(half, half)
 	}
-	block, err := aes.NewCipher(key[:])
+	return key
+}
+
+// derive returns AES-256-GCM under that key. The AEAD draws its own nonce, which is the only kind that fips140=only lets
+// through; a second half drawn there is as good as one drawn here.
+func (x *xaes) derive(prefix []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(x.deriveKey(prefix))
 	if err != nil {
 		return nil, err
 	}
