@@ -6,6 +6,7 @@
 package reqdigest
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"unicode/utf8"
 )
@@ -75,12 +76,16 @@ func (s *scratch) sum(method string, params []byte) error {
 	if err := s.header(method); err != nil {
 		return err
 	}
+	if len(params) > maxInput {
+		return &Error{-1, tooLarge}
+	}
 	i := skip(params, 0)
 	if i == len(params) || params[i] != '{' {
-		return notObject(params, i)
+		s.failHere(params, i, "params are not an object")
+		return s.error()
 	}
-	slot := s.open()
-	buf, i, sorted := s.members(params, s.buf, i+1, 1)
+	buf, slot := s.open(s.buf)
+	buf, i, sorted := s.members(params, buf, i+1, 1)
 	if i < 0 {
 		return s.error()
 	}
@@ -96,17 +101,6 @@ func (s *scratch) sum(method string, params []byte) error {
 	}
 	s.buf = s.close(buf, slot, 0, sorted && kept)
 	return nil
-}
-
-// notObject says why params do not start with a brace.
-func notObject(params []byte, i int) error {
-	switch {
-	case i == len(params):
-		return &Error{i, "unexpected end"}
-	case i == 0 && params[0] == 0xEF:
-		return &Error{0, "byte order mark"}
-	}
-	return &Error{i, "params are not an object"}
 }
 
 // salient removes from the root's members, which are sorted, those that are not of the digest. It reports whether it kept
@@ -156,6 +150,9 @@ func (s *scratch) toolCall(name string, arguments []byte) error {
 	if err := s.header(methodToolCall); err != nil {
 		return err
 	}
+	if len(arguments) > maxInput {
+		return &Error{-1, tooLarge}
+	}
 	buf := append(s.buf, tagObject)
 	if len(arguments) > 0 {
 		start := len(buf)
@@ -201,11 +198,10 @@ func (s *scratch) resourceRead(uri string) error {
 
 // stringMap appends m as an object.
 func (s *scratch) stringMap(m map[string]string) error {
-	slot := s.open()
-	buf := append(s.buf, tagObject)
+	buf, slot := s.open(s.buf)
 	for name, value := range m {
-		if !utf8.ValidString(name) || !utf8.ValidString(value) {
-			return &Error{-1, "invalid UTF-8 in the arguments"}
+		if err := cmp.Or(checkText("arguments", name), checkText("arguments", value)); err != nil {
+			return err
 		}
 		e := s.newMember(buf, 0)
 		buf = appendString(buf, name)
@@ -213,6 +209,9 @@ func (s *scratch) stringMap(m map[string]string) error {
 		buf = appendString(buf, value)
 		e.end = uint32(len(buf))
 		s.stack = append(s.stack, e)
+		if len(buf) > maxInput {
+			return &Error{-1, tooLarge}
+		}
 	}
 	s.sort(buf, 0) // the names of a map differ
 	s.buf = s.close(buf, slot, 0, false)
@@ -224,8 +223,8 @@ func (s *scratch) header(method string) error {
 	if method == "" {
 		return &Error{-1, "no method"}
 	}
-	if !utf8.ValidString(method) {
-		return &Error{-1, "invalid UTF-8 in the method"}
+	if err := checkText("method", method); err != nil {
+		return err
 	}
 	s.buf = appendText(s.buf[:0], label)
 	s.buf = appendText(s.buf, method)
@@ -234,11 +233,22 @@ func (s *scratch) header(method string) error {
 
 // lastMember appends a member with a string value, and the end of the object.
 func (s *scratch) lastMember(name, value string) error {
-	if !utf8.ValidString(value) {
-		return &Error{-1, "invalid UTF-8 in the " + name}
+	if err := checkText(name, value); err != nil {
+		return err
 	}
 	s.buf = appendString(s.buf, name)
 	s.buf = appendString(s.buf, value)
 	s.buf = append(s.buf, endObject)
+	return nil
+}
+
+// checkText says what is wrong with a string that does not come from JSON.
+func checkText(what, s string) error {
+	if len(s) > maxInput {
+		return &Error{-1, tooLarge}
+	}
+	if !utf8.ValidString(s) {
+		return &Error{-1, "invalid UTF-8 in the " + what}
+	}
 	return nil
 }

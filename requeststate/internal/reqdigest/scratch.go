@@ -22,7 +22,7 @@ const maxInput = 1 << 30
 type scratch struct {
 	buf     []byte
 	out     []byte
-	text    []byte   // a string without its escapes
+	tmp     []byte   // a string without its escapes
 	stack   []member // of the objects being read, the innermost last
 	objects []object // in the order of their starts
 	pieces  []piece
@@ -41,7 +41,7 @@ type member struct {
 
 // An object that is being read, or is out of order, or contains one that is.
 type object struct {
-	start, end uint32 // in buf
+	start, end uint32 // in buf; end is set if it is out of order
 	piece, n   uint32 // its members in pieces, if it is out of order
 	next       uint32 // the first of objects behind it; zero if it is in order
 }
@@ -62,7 +62,7 @@ func get(size int) *scratch {
 }
 
 func (s *scratch) put() {
-	kept := cap(s.buf) + cap(s.out) + cap(s.text) + 32*cap(s.stack) + 20*cap(s.objects) + 12*cap(s.pieces)
+	kept := cap(s.buf) + cap(s.out) + cap(s.tmp) + 32*cap(s.stack) + 20*cap(s.objects) + 12*cap(s.pieces)
 	if kept > maxKept {
 		return
 	}
@@ -103,14 +103,30 @@ func (s *scratch) walk(out []byte, from, to, k uint32) ([]byte, uint32) {
 	return append(out, s.buf[from:to]...), k
 }
 
-// open notes the start of an object whose first canonical byte is the next one.
-func (s *scratch) open() (slot int) {
-	s.objects = append(s.objects, object{})
-	return len(s.objects) - 1
+// open starts an object at the end of buf and notes it in a slot of objects.
+func (s *scratch) open(buf []byte) (_ []byte, slot int) {
+	slot = len(s.objects)
+	s.objects = append(s.objects, object{start: uint32(len(buf))})
+	return append(buf, tagObject), slot
 }
 
-// close ends the object noted in slot, whose members are on the stack from base, and takes them off.
-func (s *scratch) close(buf []byte, slot, base int, sorted bool) []byte {
+// close ends the object noted in slot. Its members, on the stack from base in their right order, are taken off.
+func (s *scratch) close(buf []byte, slot, base int, inOrder bool) []byte {
+	buf = append(buf, endObject)
+	if inOrder {
+		if slot+1 == len(s.objects) { // and so is all that it contains: nothing to remember
+			s.objects = s.objects[:slot]
+		}
+	} else {
+		o := &s.objects[slot]
+		o.end, o.next = uint32(len(buf)), uint32(len(s.objects))
+		o.piece, o.n = uint32(len(s.pieces)), uint32(len(s.stack)-base)
+		for i := range s.stack[base:] {
+			m := &s.stack[base+i]
+			s.pieces = append(s.pieces, piece{m.start, m.end, m.object})
+		}
+	}
+	s.stack = s.stack[:base]
 	return buf
 }
 
