@@ -61,16 +61,24 @@ func Principal(parts ...string) Binding {
 	if len(parts) == 0 {
 		return Binding{kind: kindPrincipal, err: errors.New("requeststate: Principal without parts; AllowAnonymous is the way to have none")}
 	}
-	var stack [256]byte
-	b := append(stack[:0], labelPrincipalDigest...)
 	for _, part := range parts {
 		if part == "" {
 			return Binding{kind: kindPrincipal, err: errors.New("requeststate: Principal with an empty part")}
 		}
+	}
+	var stack [256]byte
+	return Binding{kind: kindPrincipal, digest: sha256.Sum256(appendPrincipal(stack[:0], parts))}
+}
+
+// appendPrincipal appends what the digest of a principal is taken of: a length before each part, so that no two lists have the
+// same bytes.
+func appendPrincipal(b []byte, parts []string) []byte {
+	b = append(b, labelPrincipalDigest...)
+	for _, part := range parts {
 		b = binary.BigEndian.AppendUint64(b, uint64(len(part)))
 		b = append(b, part...)
 	}
-	return Binding{kind: kindPrincipal, digest: sha256.Sum256(b)}
+	return b
 }
 
 // Request binds the originating request: its method and the salient members of params, the params object as it came on the

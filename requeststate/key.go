@@ -34,11 +34,11 @@ const (
 // nothing that prints or encodes a Key shows its secret.
 type Key struct{ k *keyData }
 
-// keyData is behind a pointer in an unexported field because fmt does not call methods on unexported fields of other
-// structs: a key held by value would be printed in full from there.
+// keyData holds the secret in a closure. Neither a value nor a pointer would do: fmt does not call methods on unexported
+// fields of other structs, and prints what a pointer there points to if the verb does not suit pointers ("%s").
 type keyData struct {
 	id        KeyID
-	secret    []byte
+	subkey    func(label string, n int) ([]byte, error) // HKDF-SHA-256 of the secret
 	principal macPool
 	request   macPool
 	derived   sync.Map // label → what Derive built
@@ -57,7 +57,10 @@ func NewKey(secret []byte) (Key, error) {
 	if why := weak(secret); why != "" {
 		return Key{}, errors.New("requeststate: key secret is " + why)
 	}
-	d := &keyData{secret: bytes.Clone(secret)}
+	secret = bytes.Clone(secret)
+	d := &keyData{subkey: func(label string, n int) ([]byte, error) {
+		return hkdf.Key(sha256.New, secret, nil, label, n) // RFC 5869, no salt: the secret is random already
+	}}
 	id, err := d.subkey(labelKeyID, len(d.id))
 	if err != nil {
 		return Key{}, err
@@ -95,6 +98,9 @@ func ParseKey(text string) (Key, error) {
 	text = strings.TrimSpace(text)
 	if secret, err := hex.DecodeString(text); err == nil {
 		return NewKey(secret)
+	}
+	if len(text)%2 == 1 && strings.Trim(text, "0123456789abcdefABCDEF") == "" && text != "" {
+		return Key{}, errors.New("requeststate: key is an odd number of hex digits")
 	}
 	if strings.ContainsAny(text, "+/") {
 		return Key{}, errors.New("requeststate: key is standard base64; want hex or base64url (tr '+/' '-_')")
@@ -137,11 +143,6 @@ func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
 // MarshalText is String. There is no way back: a key is not stored through it.
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
-
-// subkey is HKDF-SHA-256 (RFC 5869) of the secret, without salt: the secret is uniformly random already.
-func (d *keyData) subkey(label string, n int) ([]byte, error) {
-	return hkdf.Key(sha256.New, d.secret, nil, label, n)
-}
 
 // Derive returns what build makes of the 32-byte sub-key of k for label, and builds it once per key and label. It is how a
 // codec keeps its ciphers: they live and go with the key. Each purpose has a label of its own; T is the same at every call

@@ -144,12 +144,8 @@ func (s *scratch) members(src, buf []byte, i, depth int) (_ []byte, _ int, sorte
 			return buf, i, false
 		}
 		if n := len(s.stack); sorted && n > base {
-			switch c := compare(buf, &s.stack[n-1], &m); {
-			case c == 0:
-				return buf, s.fail(int(m.src), duplicate), false
-			case c > 0:
-				sorted = false
-			}
+			// Equal names are not sorted either: sort will find them.
+			sorted = less(buf, &s.stack[n-1], &m)
 		}
 		s.stack = append(s.stack, m)
 		if i = skip(src, i); i >= len(src) || src[i] != ',' {

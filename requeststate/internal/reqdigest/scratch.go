@@ -1,10 +1,8 @@
 package reqdigest
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"slices"
 	"sync"
 )
 
@@ -24,6 +22,7 @@ type scratch struct {
 	out     []byte
 	tmp     []byte   // a string without its escapes
 	stack   []member // of the objects being read, the innermost last
+	spare   []member // for sorting
 	objects []object // in the order of their starts
 	pieces  []piece
 	err     Error
@@ -62,7 +61,7 @@ func get(size int) *scratch {
 }
 
 func (s *scratch) put() {
-	kept := cap(s.buf) + cap(s.out) + cap(s.tmp) + 32*cap(s.stack) + 20*cap(s.objects) + 12*cap(s.pieces)
+	kept := cap(s.buf) + cap(s.out) + cap(s.tmp) + 32*(cap(s.stack)+cap(s.spare)) + 20*cap(s.objects) + 12*cap(s.pieces)
 	if kept > maxKept {
 		return
 	}
@@ -138,7 +137,7 @@ func (s *scratch) newMember(buf []byte, src int) member {
 // setName sets the name to the last n bytes of buf.
 func (m *member) setName(buf []byte, n int) {
 	m.length = uint32(n)
-	m.prefix = prefix(buf[len(buf)-n:])
+	m.prefix = prefix(buf, n)
 }
 
 // value is where the value starts.
@@ -147,43 +146,18 @@ func (m *member) value() uint32 { return m.start + 1 + lengthSize(m.length) + m.
 // name is the name's text.
 func (m *member) name(buf []byte) []byte { return buf[m.value()-m.length : m.value()] }
 
-// prefix is the first eight bytes of b as a number that sorts like them.
-func prefix(b []byte) uint64 {
-	if len(b) >= 8 {
-		return binary.BigEndian.Uint64(b)
+// prefix is the first eight of the last n bytes of buf as a number that sorts like them.
+func prefix(buf []byte, n int) (p uint64) {
+	at := len(buf) - n
+	if at+8 <= cap(buf) { // bytes behind the end do not matter: a shift drops them
+		p = binary.BigEndian.Uint64(buf[at : at+8])
+	} else {
+		var b [8]byte
+		copy(b[:], buf[at:])
+		p = binary.BigEndian.Uint64(b[:])
 	}
-	var p uint64
-	for i, c := range b {
-		p |= uint64(c) << (56 - 8*i)
+	if n < 8 {
+		p &^= ^uint64(0) >> (8 * n)
 	}
 	return p
-}
-
-// compare orders by the bytes of the names.
-func compare(buf []byte, a, b *member) int {
-	if a.prefix != b.prefix {
-		if a.prefix < b.prefix {
-			return -1
-		}
-		return 1
-	}
-	return bytes.Compare(a.name(buf), b.name(buf))
-}
-
-// sort sorts the members on the stack from base. It reports whether their names differ.
-func (s *scratch) sort(buf []byte, base int) bool {
-	ms := s.stack[base:]
-	slices.SortFunc(ms, func(a, b member) int {
-		if c := compare(buf, &a, &b); c != 0 {
-			return c
-		}
-		return int(a.src) - int(b.src)
-	})
-	for i := 1; i < len(ms); i++ {
-		if ms[i].prefix == ms[i-1].prefix && compare(buf, &ms[i-1], &ms[i]) == 0 {
-			s.fail(int(ms[i].src), duplicate)
-			return false
-		}
-	}
-	return true
 }

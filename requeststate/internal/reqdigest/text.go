@@ -19,16 +19,43 @@ func appendText(buf []byte, s string) []byte { return append(appendLength(buf, l
 // appendString appends s, which is valid UTF-8, as a string value.
 func appendString(buf []byte, s string) []byte { return appendText(append(buf, tagString), s) }
 
+// maxShort is the longest text whose length takes one byte and that text copies by words.
+const maxShort = 120
+
 // text reads a string whose opening quote is before i, and returns the length of its text, too, which is at the end of buf.
+// Here it does the short ones of plain ASCII, copying while it looks for the end; anything else starts again in longText.
 func (s *scratch) text(src, buf []byte, i int) (_ []byte, next, n int) {
+	at := len(buf) + 2
+	for seen := uint64(0); n < maxShort && i+n+8 <= len(src) && at+n+8 <= cap(buf); n += 8 {
+		w := binary.LittleEndian.Uint64(src[i+n:])
+		binary.LittleEndian.PutUint64(buf[at+n:at+n+8], w)
+		hits := special(w)
+		if hits == 0 {
+			seen |= w
+			continue
+		}
+		k := bits.TrailingZeros64(hits) / 8
+		end := i + n + k
+		if src[end] != '"' || (seen|w&(1<<(8*k)-1))&tops != 0 {
+			break
+		}
+		buf = buf[:at+n+k]
+		buf[at-2], buf[at-1] = tagString, byte(n+k)
+		return buf, end + 1, n + k
+	}
+	return s.longText(src, buf, i)
+}
+
+// longText is text for any string.
+func (s *scratch) longText(src, buf []byte, i int) (_ []byte, next, n int) {
 	end, ascii := scan(src, i)
-	raw := src[i:end]
 	if end < len(src) && src[end] == '\\' {
 		return s.escaped(src, buf, i, end)
 	}
 	if end >= len(src) || src[end] != '"' {
 		return buf, s.failHere(src, end, "control character in a string"), 0
 	}
+	raw := src[i:end]
 	if !ascii && !utf8.Valid(raw) {
 		return buf, s.fail(i+invalidAt(raw), "invalid UTF-8"), 0
 	}
@@ -40,16 +67,21 @@ const (
 	tops = 0x8080808080808080
 )
 
+// special tells where a word has a quote, a backslash or a control character: at the lowest byte whose top bit is set in the
+// result. In each term that bit is set where the byte equals the character, or is below a space; a borrow can set it wrongly,
+// but only above a right one.
+func special(w uint64) uint64 {
+	quote, slash := w^(ones*'"'), w^(ones*'\\')
+	return ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*' ')&^w) & tops
+}
+
 // scan is the first position from i on of a quote, a backslash or a control character, or the length of src. It reports
 // whether all bytes before it are ASCII.
 func scan(src []byte, i int) (end int, ascii bool) {
 	var seen uint64
 	for ; i+8 <= len(src); i += 8 {
 		w := binary.LittleEndian.Uint64(src[i:])
-		// In each term the top bit of a byte is set where the byte is equal to the character, or below a space. A borrow can set
-		// it wrongly, but only above a right one, and the lowest counts.
-		quote, slash := w^(ones*'"'), w^(ones*'\\')
-		hits := ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*' ')&^w) & tops
+		hits := special(w)
 		if hits != 0 {
 			n := bits.TrailingZeros64(hits) / 8
 			seen |= w & (1<<(8*n) - 1)
