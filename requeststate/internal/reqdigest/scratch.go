@@ -7,7 +7,7 @@ import (
 )
 
 // maxKept is how much memory a scratch may take back into the pool, in bytes: one huge request must not stay for ever.
-const maxKept = 1 << 20
+const maxKept = 4 << 20
 
 // maxInput is the longest input, in bytes. Canonical bytes are at most twice as long, so 32-bit positions reach.
 const maxInput = 1 << 30

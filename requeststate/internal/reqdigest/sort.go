@@ -4,11 +4,10 @@ import "bytes"
 
 // less reports whether a's name is before b's in the order of their bytes.
 func less(buf []byte, a, b *member) bool {
-	if a.prefix != b.prefix {
-		return a.prefix < b.prefix
-	}
-	return bytes.Compare(a.name(buf), b.name(buf)) < 0
+	return a.prefix < b.prefix || a.prefix == b.prefix && lessName(buf, a, b)
 }
+
+func lessName(buf []byte, a, b *member) bool { return bytes.Compare(a.name(buf), b.name(buf)) < 0 }
 
 // run is how many members sort sorts by insertion.
 const run = 12
@@ -17,6 +16,9 @@ const run = 12
 // comparisons for any order. Equal names stay in the order of the input, so that the second is found to be the duplicate.
 func (s *scratch) sort(buf []byte, base int) bool {
 	ms := s.stack[base:]
+	if len(ms) > run {
+		usefulPrefixes(buf, ms)
+	}
 	for i := 0; i < len(ms); i += run {
 		insertionSort(buf, ms[i:min(i+run, len(ms))])
 	}
@@ -31,6 +33,23 @@ func (s *scratch) sort(buf []byte, base int) bool {
 		}
 	}
 	return true
+}
+
+// usefulPrefixes takes the prefixes from behind what all names have in common ("item_1", "item_2"), where they differ.
+func usefulPrefixes(buf []byte, ms []member) {
+	first := ms[0].name(buf)
+	common := len(first)
+	for i := 1; i < len(ms) && common > 0; i++ {
+		name, n := ms[i].name(buf), 0
+		for n < min(common, len(name)) && name[n] == first[n] {
+			n++
+		}
+		common = n
+	}
+	for i := range ms {
+		m := &ms[i]
+		m.prefix = prefix(buf[:m.value()], int(m.length)-common)
+	}
 }
 
 func insertionSort(buf []byte, ms []member) {

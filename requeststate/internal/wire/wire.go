@@ -31,7 +31,10 @@ func Decode(prefix, token string, least int) ([]byte, bool) {
 		return nil, false
 	}
 	raw, err := b64.DecodeString(text)
-	return raw, err == nil && len(raw) >= least
+	if err != nil || len(raw) < least {
+		return nil, false
+	}
+	return raw, true
 }
 
 // A Buffer is scratch space from a pool.

@@ -1,0 +1,5 @@
+//go:build race
+
+package requeststate_test
+
+const raceEnabled = true
