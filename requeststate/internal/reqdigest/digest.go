@@ -92,7 +92,7 @@ func (s *scratch) sum(method string, params []byte) error {
 	if i = skip(params, i); i < len(params) {
 		return &Error{i, "data after the params object"}
 	}
-	if !sorted && !s.sort(buf, 0) {
+	if !s.sort(buf, 0) {
 		return s.error()
 	}
 	kept, err := s.salient(method, buf)
@@ -103,8 +103,8 @@ func (s *scratch) sum(method string, params []byte) error {
 	return nil
 }
 
-// salient removes from the root's members, which are sorted, those that are not of the digest. It reports whether it kept
-// them all.
+// salient removes from keys, which are those of the root's members, what is not of the digest. It reports whether it kept
+// all.
 func (s *scratch) salient(method string, buf []byte) (all bool, err error) {
 	required := "name"
 	switch method {
@@ -115,7 +115,8 @@ func (s *scratch) salient(method string, buf []byte) (all bool, err error) {
 		return true, nil
 	}
 	n, found := 0, false
-	for _, m := range s.stack {
+	for _, k := range s.keys {
+		m := &s.stack[k.member]
 		value := buf[m.value():m.end]
 		switch name := m.name(buf); {
 		case string(name) == required:
@@ -132,14 +133,14 @@ func (s *scratch) salient(method string, buf []byte) (all bool, err error) {
 		case string(name) != "task":
 			continue
 		}
-		s.stack[n] = m
+		s.keys[n] = k
 		n++
 	}
 	if !found {
 		return false, &Error{-1, "member " + required + " is missing"}
 	}
-	all = n == len(s.stack)
-	s.stack = s.stack[:n]
+	all = n == len(s.keys)
+	s.keys = s.keys[:n]
 	return all, nil
 }
 
@@ -203,12 +204,9 @@ func (s *scratch) stringMap(m map[string]string) error {
 		if err := cmp.Or(checkText("arguments", name), checkText("arguments", value)); err != nil {
 			return err
 		}
-		e := s.newMember(buf, 0)
-		buf = appendString(buf, name)
-		e.setName(buf, len(name))
-		buf = appendString(buf, value)
-		e.end = uint32(len(buf))
-		s.stack = append(s.stack, e)
+		e := &s.stack[s.push(buf, 0)]
+		buf = appendString(appendString(buf, name), value)
+		e.length, e.end = uint32(len(name)), uint32(len(buf))
 		if len(buf) > maxInput {
 			return &Error{-1, tooLarge}
 		}

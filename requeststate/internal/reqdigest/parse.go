@@ -133,47 +133,37 @@ func (s *scratch) object(src, buf []byte, i, depth int) ([]byte, int) {
 // members reads what follows the opening brace, the closing one included, and leaves the members on the stack. It reports
 // whether they are sorted; then their names differ.
 func (s *scratch) members(src, buf []byte, i, depth int) (_ []byte, _ int, sorted bool) {
-	base := len(s.stack)
-	sorted = true
 	if i = skip(src, i); i < len(src) && src[i] == '}' {
 		return buf, i + 1, true
 	}
-	for {
-		var m member
-		if buf, i = s.member(src, buf, skip(src, i), depth, &m); i < 0 {
+	sorted = true
+	for base := len(s.stack); ; i = skip(src, i+1) {
+		if i >= len(src) || src[i] != '"' {
+			return buf, s.failHere(src, i, "want a member name"), false
+		}
+		top := s.push(buf, i)
+		var n int
+		if buf, i, n = s.text(src, buf, i+1); i < 0 {
 			return buf, i, false
 		}
-		if n := len(s.stack); sorted && n > base {
-			// Equal names are not sorted either: sort will find them.
-			sorted = less(buf, &s.stack[n-1], &m)
+		m := &s.stack[top]
+		m.prefix, m.length = prefix(buf, n), uint32(n)
+		if sorted && top > base {
+			sorted = less(buf, &s.stack[top-1], m) // so equal names are not sorted either: sort will find them
 		}
-		s.stack = append(s.stack, m)
+		if i = skip(src, i); i >= len(src) || src[i] != ':' {
+			return buf, s.failHere(src, i, "want a colon"), false
+		}
+		if buf, i = s.value(src, buf, skip(src, i+1), depth); i < 0 {
+			return buf, i, false
+		}
+		s.stack[top].end = uint32(len(buf))
 		if i = skip(src, i); i >= len(src) || src[i] != ',' {
 			break
 		}
-		i++
 	}
 	if i >= len(src) || src[i] != '}' {
 		return buf, s.failHere(src, i, "want a comma or the end of the object"), false
 	}
 	return buf, i + 1, sorted
-}
-
-// member reads a name, a colon and a value.
-func (s *scratch) member(src, buf []byte, i, depth int, m *member) ([]byte, int) {
-	if i >= len(src) || src[i] != '"' {
-		return buf, s.failHere(src, i, "want a member name")
-	}
-	*m = s.newMember(buf, i)
-	buf, i, n := s.text(src, buf, i+1)
-	if i < 0 {
-		return buf, i
-	}
-	m.setName(buf, n)
-	if i = skip(src, i); i >= len(src) || src[i] != ':' {
-		return buf, s.failHere(src, i, "want a colon")
-	}
-	buf, i = s.value(src, buf, skip(src, i+1), depth)
-	m.end = uint32(len(buf))
-	return buf, i
 }

@@ -2,7 +2,6 @@ package reqdigest
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"sync"
 )
 
@@ -22,7 +21,8 @@ type scratch struct {
 	out     []byte
 	tmp     []byte   // a string without its escapes
 	stack   []member // of the objects being read, the innermost last
-	spare   []member // for sorting
+	keys    []key    // of an object's members, sorted
+	spare   []key
 	objects []object // in the order of their starts
 	pieces  []piece
 	err     Error
@@ -30,7 +30,7 @@ type scratch struct {
 
 // A member of an object being read. Positions are in buf.
 type member struct {
-	prefix uint64 // the name's first eight bytes, filled up with zeros: its order in one comparison
+	prefix uint64 // eight bytes of the name, filled up with zeros: most orders in one comparison
 	start  uint32 // of the name
 	end    uint32 // of the value
 	object uint32 // the first of objects that starts at start or later
@@ -61,7 +61,7 @@ func get(size int) *scratch {
 }
 
 func (s *scratch) put() {
-	kept := cap(s.buf) + cap(s.out) + cap(s.tmp) + 32*(cap(s.stack)+cap(s.spare)) + 20*cap(s.objects) + 12*cap(s.pieces)
+	kept := cap(s.buf) + cap(s.out) + cap(s.tmp) + 32*cap(s.stack) + 16*(cap(s.keys)+cap(s.spare)) + 20*cap(s.objects) + 12*cap(s.pieces)
 	if kept > maxKept {
 		return
 	}
@@ -102,42 +102,51 @@ func (s *scratch) walk(out []byte, from, to, k uint32) ([]byte, uint32) {
 	return append(out, s.buf[from:to]...), k
 }
 
+// extend makes s longer by one element, whose fields the caller sets one by one. (A whole element is copied in wide words
+// right after its fields were written; processors stall on that.)
+func extend[T any](s []T) []T {
+	if len(s) < cap(s) {
+		return s[:len(s)+1]
+	}
+	var zero T
+	return append(s, zero)
+}
+
 // open starts an object at the end of buf and notes it in a slot of objects.
 func (s *scratch) open(buf []byte) (_ []byte, slot int) {
 	slot = len(s.objects)
-	s.objects = append(s.objects, object{start: uint32(len(buf))})
+	s.objects = extend(s.objects)
+	o := &s.objects[slot]
+	o.start, o.next = uint32(len(buf)), 0
 	return append(buf, tagObject), slot
 }
 
-// close ends the object noted in slot. Its members, on the stack from base in their right order, are taken off.
+// close ends the object noted in slot and takes its members off the stack, where they are from base on. If they are not in
+// order, those that keys names belong to the object, in the order of keys.
 func (s *scratch) close(buf []byte, slot, base int, inOrder bool) []byte {
 	buf = append(buf, endObject)
-	if inOrder {
-		if slot+1 == len(s.objects) { // and so is all that it contains: nothing to remember
-			s.objects = s.objects[:slot]
-		}
-	} else {
+	if !inOrder {
 		o := &s.objects[slot]
 		o.end, o.next = uint32(len(buf)), uint32(len(s.objects))
-		o.piece, o.n = uint32(len(s.pieces)), uint32(len(s.stack)-base)
-		for i := range s.stack[base:] {
-			m := &s.stack[base+i]
+		o.piece, o.n = uint32(len(s.pieces)), uint32(len(s.keys))
+		for i := range s.keys {
+			m := &s.stack[base+int(s.keys[i].member)]
 			s.pieces = append(s.pieces, piece{m.start, m.end, m.object})
 		}
+	} else if slot+1 == len(s.objects) { // all in it is in order, too: nothing to remember
+		s.objects = s.objects[:slot]
 	}
 	s.stack = s.stack[:base]
 	return buf
 }
 
-// newMember is a member whose name will start at the end of buf.
-func (s *scratch) newMember(buf []byte, src int) member {
-	return member{start: uint32(len(buf)), object: uint32(len(s.objects)), src: uint32(src)}
-}
-
-// setName sets the name to the last n bytes of buf.
-func (m *member) setName(buf []byte, n int) {
-	m.length = uint32(n)
-	m.prefix = prefix(buf, n)
+// push puts a member on the stack whose name, at src in the input, will be at the end of buf.
+func (s *scratch) push(buf []byte, src int) (top int) {
+	top = len(s.stack)
+	s.stack = extend(s.stack)
+	m := &s.stack[top]
+	m.start, m.object, m.src = uint32(len(buf)), uint32(len(s.objects)), uint32(src)
+	return top
 }
 
 // value is where the value starts.
@@ -145,19 +154,3 @@ func (m *member) value() uint32 { return m.start + 1 + lengthSize(m.length) + m.
 
 // name is the name's text.
 func (m *member) name(buf []byte) []byte { return buf[m.value()-m.length : m.value()] }
-
-// prefix is the first eight of the last n bytes of buf as a number that sorts like them.
-func prefix(buf []byte, n int) (p uint64) {
-	at := len(buf) - n
-	if at+8 <= cap(buf) { // bytes behind the end do not matter: a shift drops them
-		p = binary.BigEndian.Uint64(buf[at : at+8])
-	} else {
-		var b [8]byte
-		copy(b[:], buf[at:])
-		p = binary.BigEndian.Uint64(b[:])
-	}
-	if n < 8 {
-		p &^= ^uint64(0) >> (8 * n)
-	}
-	return p
-}
