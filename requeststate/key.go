@@ -170,6 +170,15 @@ func Derive[T any](k Key, label string, build func(subkey []byte) (T, error)) (T
 	return actual.(T), nil
 }
 
+// Subkey returns the 32-byte sub-key of k for label (docs/token-format.md lists the labels). It is a secret. It is for giving an
+// implementation in another language what it needs and no more, as jose.SecretJWKS does; a codec uses [Derive].
+func (k Key) Subkey(label string) ([]byte, error) {
+	if k.k == nil {
+		return nil, errors.New("requeststate: zero Key")
+	}
+	return k.k.subkey(label, 32)
+}
+
 // weak says what shows that nobody drew secret at random, or nothing. Each rule refuses a random secret of 32 bytes with a
 // probability below 2^-40.
 func weak(secret []byte) string {
