@@ -1,6 +1,6 @@
 module github.com/mcp-requeststate/requeststate-go/examples
 
-go 1.26
+go 1.26.0
 
 require (
 	github.com/jackc/pgx/v5 v5.13.0
@@ -11,6 +11,13 @@ require (
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/stretchr/testify v1.12.1
 	modernc.org/sqlite v1.62.0
+)
+
+require (
+	github.com/go-jose/go-jose/v4 v4.1.9 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/crypto v0.59.0 // indirect
+	golang.org/x/sys v0.50.0 // indirect
 )
 
 replace github.com/mcp-requeststate/requeststate-go => ..

@@ -26,7 +26,7 @@ var masks = []struct {
 	pattern *regexp.Regexp
 	text    string
 }{
-	{regexp.MustCompile(`(?m)^  (rs1[a-z]\.|unprotected\.)[\w-]+(\n  [\w-]+)*$`), "  ${1}(token)"},
+	{regexp.MustCompile(`(?m)^  (rs1[a-z]\.|unprotected\.|eyJ)[\w.-]+(\n  [\w.-]+)*$`), "  ${1}(token)"},
 	{regexp.MustCompile(`(?m)^  (key id|id|epoch)( +)[\w-]{11,22}$`), "  ${1}${2}(random)"},
 	{regexp.MustCompile(`[0-9a-f]{32}`), "(random)"},
 }
@@ -47,6 +47,8 @@ func TestOutput(t *testing.T) {
 		"hmac":              nil,
 		"aead":              {"-format", "aead"},
 		"xchacha":           {"-format", "xchacha"},
+		"jwt":               {"-format", "jwt"},
+		"jwe":               {"-format", "jwe"},
 		"without-integrity": {"-without", "integrity"},
 		"without-three":     {"-without", "principal,ttl,single-use"},
 		"without-all":       {"-without", "integrity,audience,principal,request,ttl,single-use"},

@@ -2,10 +2,7 @@ package trap
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/mcp-requeststate/requeststate-go/requeststate"
@@ -73,19 +70,4 @@ func (e knownEpoch) Epoch(context.Context) (string, error) { return string(e), n
 
 func (e knownEpoch) Consume(context.Context, requeststate.Use) error {
 	return errors.New("trap: the attacker has no store")
-}
-
-// alter changes the last byte of a token's state, in the clear or encrypted, and leaves its MAC or tag.
-func (f format) alter(token string) (string, error) {
-	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(token, f.prefix))
-	if err != nil || len(raw) <= f.trailer {
-		return "", fmt.Errorf("trap: cannot alter a token of %s", f.name)
-	}
-	raw[len(raw)-f.trailer-1] ^= 1
-	return f.prefix + base64.RawURLEncoding.EncodeToString(raw), nil
-}
-
-// relabel passes a token of format g off as one of format f.
-func (f format) relabel(g format, token string) string {
-	return f.prefix + strings.TrimPrefix(token, g.prefix)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,19 +32,27 @@ func (s *Server) Inside(ctx context.Context, token string) ([]Field, error) {
 	return append([]Field{keyID}, fields(&c)...), nil
 }
 
-// Readable lists what anybody reads in token without a key: the claims, if the format does not hide them, and
-// otherwise nothing.
+// Readable lists what anybody reads in token without a key: the claims, if the format does not hide them, and otherwise
+// nothing.
 func (s *Server) Readable(token string) []Field {
 	f := formats[s.Format]
-	text, trailer, head := token, f.trailer, len(requeststate.KeyID{})
+	head, tail := len(requeststate.KeyID{}), f.trailer
 	if s.Without[Integrity] {
-		text, trailer, head = strings.TrimPrefix(text, unprotectedPrefix), 0, 0
-	} else if !f.readable {
+		f, head, tail = format{segment: 1, readable: true}, 0, 0
+	}
+	segments := strings.Split(token, ".")
+	if !f.readable || len(segments) <= f.segment {
 		return nil
 	}
-	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(text, f.prefix))
+	raw, err := base64.RawURLEncoding.DecodeString(segments[f.segment])
+	if err != nil || len(raw) < head+tail {
+		return nil
+	}
+	if json.Valid(raw) { // a JWT's
+		return []Field{{"payload", string(raw)}}
+	}
 	var c requeststate.Claims
-	if err != nil || len(raw) < head+trailer || c.Decode(raw[head:len(raw)-trailer]) != nil {
+	if c.Decode(raw[head:len(raw)-tail]) != nil {
 		return nil
 	}
 	return fields(&c)

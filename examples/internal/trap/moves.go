@@ -117,12 +117,16 @@ func otherFormat(ctx context.Context, sc *scene) ([]move, error) {
 	if err != nil {
 		return nil, err
 	}
-	moves := []move{sc.presenting(ctx, "verbatim", sc.Config, token)}
-	if sc.Without[Integrity] { // what he needs to know is in any token of this server
-		seen, err := sc.Mint(ctx)
-		return append(moves, sc.rewriting(ctx, seen, sc.Config)), err
+	seen, err := sc.Mint(ctx) // what an attacker needs to know of this server's tokens is in any of them
+	if err != nil {
+		return nil, err
 	}
-	return append(moves, sc.presenting(ctx, "relabelled", sc.Config, mine.relabel(formats[c.Format], token))), nil
+	moves := []move{sc.presenting(ctx, "verbatim", sc.Config, token)}
+	if sc.Without[Integrity] {
+		return append(moves, sc.rewriting(ctx, seen, sc.Config)), nil
+	}
+	relabelled := mine.relabel(seen, formats[c.Format], token)
+	return append(moves, sc.presenting(ctx, "relabelled", sc.Config, relabelled)), nil
 }
 
 func replayed(ctx context.Context, sc *scene) ([]move, error) {
