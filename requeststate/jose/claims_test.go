@@ -1,0 +1,123 @@
+package jose_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcp-requeststate/requeststate-go/requeststate"
+)
+
+// Members of a payload that opens; tests replace some.
+const (
+	memberID       = `"jti":"AAAAAAAAAAAAAAAAAAAAAQ"`
+	memberTimes    = `"iat":1800000000,"exp":1800000300`
+	memberDeadline = `"rs_deadline":1800003600`
+	memberText     = `"rs_text":"state"`
+)
+
+func payload(members ...string) string { return "{" + strings.Join(members, ",") + "}" }
+
+func TestPayloadsThatOpen(t *testing.T) {
+	valid := []string{memberID, memberTimes, memberDeadline}
+	for _, c := range []struct{ what, payload, state string }{
+		{"least", payload(memberID, memberTimes, memberDeadline, memberText), "state"},
+		{"other order", payload(memberText, memberDeadline, memberTimes, memberID), "state"},
+		{"white space", " {\n\t" + strings.Join(append(valid, memberText), " ,\r\n ") + " } \n", "state"},
+		{"space before colon", strings.ReplaceAll(payload(append(valid, memberText)...), ":", " : "), "state"},
+		{"escapes", payload(append(valid, `"rs_text":"\u0073\/\"\\\b\f\n\r\t\ud83d\ude00\u0000\uD83D\uDE00é"`)...), "s/\"\\\b\f\n\r\t😀\x00😀é"},
+		{"empty text", payload(append(valid, `"rs_text":""`)...), ""},
+		{"bytes", payload(append(valid, `"rs_bytes":"_-8"`)...), "\xff\xef"},
+		{"no bytes", payload(append(valid, `"rs_bytes":""`)...), ""},
+		{"object", payload(append(valid, `"rs_json": { "a" : [ 1 , -2.5e+3, true,false,null, {} ,[], "\u00e9" ] } `)...), `{ "a" : [ 1 , -2.5e+3, true,false,null, {} ,[], "\u00e9" ] }`},
+		{"number", payload(append(valid, `"rs_json":9007199254740993`)...), "9007199254740993"},
+		{"null", payload(append(valid, `"rs_json":null`)...), "null"},
+	} {
+		for _, f := range formats() {
+			ring := newRing(t)
+			o, err := opener(t, f, ring).Open(ctx, mint(t, f.name, ring, c.payload))
+			if assert.NoError(t, err, c.what) {
+				assert.Equal(t, c.state, string(o.State), c.what)
+				assert.Equal(t, issued.Unix(), o.IssuedAt.Unix(), c.what)
+			}
+		}
+	}
+}
+
+// refusedMembers are claims that replace or join the valid ones.
+var refusedMembers = map[string][]string{
+	"jti": {
+		`"jti":"AAAAAAAAAAAAAAAAAAAAAR"`, `"jti":"AAAAAAAAAAAAAAAAAAAAAAA"`, `"jti":"AAAAAAAAAAAAAAAAAAAAA"`, `"jti":"AAAAAAAAAAAAAAAAAAAAAQ=="`,
+		`"jti":""`, `"jti":1`, `"jti":null`, `"jti":["AAAAAAAAAAAAAAAAAAAAAQ"]`, `"jti":"AAAAAAAAAAAAAAAAAAAA\n"`, `"jti":"AAAAAAAAAAAAAAAAAAA+AQ"`,
+		`"jti":"AAAAAAAAAAAAAAAAAAAAAA"`, memberID + "," + memberID, memberID + `,"\u006ati":"AAAAAAAAAAAAAAAAAAAAAQ"`,
+		`"JTI":"AAAAAAAAAAAAAAAAAAAAAQ"`, `"\u006ati":"AAAAAAAAAAAAAAAAAAAAAQ"`, ``,
+	},
+	"times": {
+		`"iat":1800000000`, `"exp":1800000300`, `"iat":1800000000,"exp":"1800000300"`, `"iat":1800000000,"exp":1800000300.0`,
+		`"iat":1800000000,"exp":1.8e9`, `"iat":1800000000,"exp":-1800000300`, `"iat":1800000000,"exp":1e400`, `"iat":1800000000,"exp":01800000300`,
+		`"iat":1800000000,"exp":+1800000300`, `"iat":1800000000,"exp":null`, `"iat":1800000000,"exp":true`, `"iat":1800000000,"exp":[1800000300]`,
+		`"iat":1800000000,"exp":{}`, `"iat":1800000000,"exp":0`, `"iat":1800000000,"exp":-0`, `"iat":1800000000,"exp":`,
+		`"iat":1800000000,"exp":18446744073709551615`, `"iat":1800000000,"exp":9999999999999999`, `"iat":1800000000,"exp":` + strings.Repeat("9", 400),
+		`"iat":0,"exp":1800000300`, `"iat":"x","exp":1800000300`, memberTimes + `,"exp":1800000300`, memberTimes + `,"nbf":1800000000`,
+	},
+	"deadline": {
+		``, `"rs_deadline":1800000299`, `"rs_deadline":1800604801`, `"rs_deadline":"1800003600"`, `"rs_deadline":1800003600.5`,
+		memberDeadline + `,` + memberDeadline,
+	},
+	"state": {
+		``, memberText + `,"rs_json":1`, memberText + `,"rs_bytes":""`, memberText + `,` + memberText, `"rs_text":null`, `"rs_text":1`, `"rs_text":{}`,
+		`"rs_text":"\ud800"`, `"rs_text":"\udc00\ud800"`, `"rs_text":"\ud800\u0041"`, `"rs_text":"\ud83d\ud83d"`, `"rs_text":"\x41"`, `"rs_text":"\u00g0"`,
+		`"rs_text":"\u00"`, `"rs_text":"` + "\xff" + `"`, `"rs_text":"` + "\xed\xa0\x80" + `"`, `"rs_text":"` + "\n" + `"`, `"rs_text":"a`, `"rs_text":'a'`,
+		`"rs_text":"a\`, `"rs_bytes":"_-9"`, `"rs_bytes":"_-8="`, `"rs_bytes":"/+8"`, `"rs_bytes":"_-8\n"`, `"rs_bytes":"_"`, `"rs_bytes":[]`,
+		`"rs_json":`, `"rs_json":01`, `"rs_json":1.`, `"rs_json":.5`, `"rs_json":1e`, `"rs_json":-`, `"rs_json":+1`, `"rs_json":NaN`, `"rs_json":tru`,
+		`"rs_json":{"a":1,}`, `"rs_json":[1,]`, `"rs_json":[1 2]`, `"rs_json":{"a" 1}`, `"rs_json":{a:1}`, `"rs_json":{1:1}`, `"rs_json":{"a":"\ud800"}`,
+		`"rs_json":{"a":1`, `"rs_json":[`, `"rs_json":1]`, `"rs_json":` + strings.Repeat("[", 102) + strings.Repeat("]", 102),
+		`"rs_json":` + strings.Repeat("[", 30000),
+	},
+	"more": {
+		`"aud":""`, `"aud":1`, `"aud":null`, `"aud":[]`, `"aud":["a"]`, `"aud":{}`, `"iss":"x"`, `"sub":"x"`, `"nbf":1`, `"x":1`, `"rs_x":null`, `"":1`, `"crit":["x"]`,
+		`"rs_round":2`, `"rs_flow":"AAAAAAAAAAAAAAAAAAAAAg"`, `"rs_round":1,"rs_flow":"AAAAAAAAAAAAAAAAAAAAAQ"`,
+		`"rs_round":1,"rs_flow":"AAAAAAAAAAAAAAAAAAAAAg"`, `"rs_round":2,"rs_flow":"AAAAAAAAAAAAAAAAAAAAAQ"`,
+		`"rs_round":17,"rs_flow":"AAAAAAAAAAAAAAAAAAAAAg"`, `"rs_round":0,"rs_flow":"AAAAAAAAAAAAAAAAAAAAAg"`,
+		`"rs_round":258,"rs_flow":"AAAAAAAAAAAAAAAAAAAAAg"`, `"rs_round":"2","rs_flow":"AAAAAAAAAAAAAAAAAAAAAg"`,
+		`"rs_use":"single"`, `"rs_epoch":"ZQ"`, `"rs_use":"single","rs_epoch":""`, `"rs_use":"Single","rs_epoch":"ZQ"`, `"rs_use":"","rs_epoch":"ZQ"`,
+		`"rs_use":1,"rs_epoch":"ZQ"`, `"rs_use":null,"rs_epoch":"ZQ"`, `"rs_use":"unlimited","rs_epoch":"ZQ"`, `"rs_use":"single","rs_epoch":"ZR"`,
+		`"rs_use":"single","rs_epoch":"` + strings.Repeat("A", 400) + `"`, `"rs_use":"single","rs_use":"single","rs_epoch":"ZQ"`,
+		`"rs_principal":""`, `"rs_principal":null`, `"rs_principal":"AAAAAAAAAAAAAAAAAAAAAB"`, `"rs_request":"AAAA"`, `"rs_request":1`,
+		`"rs_request":"AAAAAAAAAAAAAAAAAAAAAA","rs_request":"AAAAAAAAAAAAAAAAAAAAAA"`,
+	},
+}
+
+func TestRefusedPayloads(t *testing.T) {
+	names := []string{"jti", "times", "deadline", "state", "more"}
+	valid := []string{memberID, memberTimes, memberDeadline, memberText, ""}
+	var payloads []string
+	for i, name := range names {
+		for _, member := range refusedMembers[name] {
+			var members []string
+			for j, v := range valid {
+				if j == i {
+					v = member
+				}
+				if v != "" {
+					members = append(members, v)
+				}
+			}
+			payloads = append(payloads, payload(members...))
+		}
+	}
+	whole := payload(valid[:4]...)
+	payloads = append(payloads, "", "null", "1", `"x"`, "[]", "{}", "[{}]", " ", "{", "}", whole+whole, whole+"x", whole+"\x00", "\ufeff"+whole,
+		strings.TrimSuffix(whole, "}")+",}", "{,"+whole[1:], whole[:len(whole)-1], "{"+whole+"}", strings.ReplaceAll(whole, ",", ";"), strings.Repeat("{", 40000))
+	for _, f := range formats() {
+		ring := newRing(t)
+		s := opener(t, f, ring)
+		_, err := s.Open(ctx, mint(t, f.name, ring, whole))
+		require.NoError(t, err, "the valid one")
+		for _, p := range payloads {
+			refused(t, s, mint(t, f.name, ring, p), requeststate.ErrMalformed, f.name+" "+p[:min(len(p), 200)])
+		}
+	}
+}
