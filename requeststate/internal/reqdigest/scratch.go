@@ -60,13 +60,20 @@ func get(size int) *scratch {
 	return s
 }
 
+// put gives s back.
 func (s *scratch) put() {
-	kept := cap(s.buf) + cap(s.out) + cap(s.tmp) + 32*cap(s.stack) + 16*(cap(s.keys)+cap(s.spare)) + 20*cap(s.objects) + 12*cap(s.pieces)
-	if kept > maxKept {
+	if s.size() > maxKept {
 		return
 	}
 	s.buf, s.stack, s.objects, s.pieces = s.buf[:0], s.stack[:0], s.objects[:0], s.pieces[:0]
 	pool.Put(s)
+}
+
+// size is the memory that s holds, in bytes.
+func (s *scratch) size() int {
+	const member, key, object, piece = 32, 16, 20, 12
+	return cap(s.buf) + cap(s.out) + cap(s.tmp) + member*cap(s.stack) + key*(cap(s.keys)+cap(s.spare)) +
+		object*cap(s.objects) + piece*cap(s.pieces)
 }
 
 // hash is the digest of the canonical bytes.

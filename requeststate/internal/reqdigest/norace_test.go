@@ -1,0 +1,5 @@
+//go:build !race
+
+package reqdigest
+
+const raceEnabled = false
