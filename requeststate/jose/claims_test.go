@@ -1,13 +1,17 @@
 package jose_test
 
 import (
+	"os"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcp-requeststate/requeststate-go/requeststate"
+	"github.com/mcp-requeststate/requeststate-go/requeststate/jose"
 )
 
 // Members of a payload that opens; tests replace some.
@@ -22,6 +26,7 @@ func payload(members ...string) string { return "{" + strings.Join(members, ",")
 
 func TestPayloadsThatOpen(t *testing.T) {
 	valid := []string{memberID, memberTimes, memberDeadline}
+	deepest := strings.Repeat("[", 100) + "1" + strings.Repeat("]", 100)
 	for _, c := range []struct{ what, payload, state string }{
 		{"least", payload(memberID, memberTimes, memberDeadline, memberText), "state"},
 		{"other order", payload(memberText, memberDeadline, memberTimes, memberID), "state"},
@@ -32,6 +37,7 @@ func TestPayloadsThatOpen(t *testing.T) {
 		{"bytes", payload(append(valid, `"rs_bytes":"_-8"`)...), "\xff\xef"},
 		{"no bytes", payload(append(valid, `"rs_bytes":""`)...), ""},
 		{"object", payload(append(valid, `"rs_json": { "a" : [ 1 , -2.5e+3, true,false,null, {} ,[], "\u00e9" ] } `)...), `{ "a" : [ 1 , -2.5e+3, true,false,null, {} ,[], "\u00e9" ] }`},
+		{"deepest", payload(append(valid, `"rs_json":`+deepest)...), deepest},
 		{"number", payload(append(valid, `"rs_json":9007199254740993`)...), "9007199254740993"},
 		{"null", payload(append(valid, `"rs_json":null`)...), "null"},
 	} {
@@ -44,6 +50,32 @@ func TestPayloadsThatOpen(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestDocumentExample opens the token that docs/token-format-jwt.md shows, under the key it names.
+func TestDocumentExample(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/token-format-jwt.md")
+	require.NoError(t, err)
+	_, example, ok := strings.Cut(string(doc), "## Example")
+	require.True(t, ok)
+	token := strings.Join(strings.Fields(regexp.MustCompile(`eyJhbGci[\w.\-\s]*`).FindString(example)), "")
+	secret := regexp.MustCompile(`[0-9a-f]{64}`).FindString(example)
+	key, err := requeststate.ParseKey(secret)
+	require.NoError(t, err)
+	ring, err := requeststate.NewKeyring(key)
+	require.NoError(t, err)
+	assert.Contains(t, example, key.ID().String())
+	for _, purpose := range []string{"jws", "jwe", "principal", "request"} {
+		sub, _ := subkey(t, ring, purpose)
+		assert.Contains(t, example, b64.EncodeToString(sub), purpose)
+	}
+	s, err := jose.NewJWS(ring, requeststate.WithAudience("https://example.com/mcp"),
+		requeststate.WithClock(func() time.Time { return issued }))
+	require.NoError(t, err)
+	o, err := s.Open(ctx, token, requeststate.Principal("https://issuer.example", "alice"),
+		requeststate.ToolCall("deploy", []byte(`{"env":"staging"}`)))
+	require.NoError(t, err)
+	assert.Equal(t, `{"step":1}`, string(o.State))
 }
 
 // refusedMembers are claims that replace or join the valid ones.
@@ -73,7 +105,7 @@ var refusedMembers = map[string][]string{
 		`"rs_text":"a\`, `"rs_bytes":"_-9"`, `"rs_bytes":"_-8="`, `"rs_bytes":"/+8"`, `"rs_bytes":"_-8\n"`, `"rs_bytes":"_"`, `"rs_bytes":[]`,
 		`"rs_json":`, `"rs_json":01`, `"rs_json":1.`, `"rs_json":.5`, `"rs_json":1e`, `"rs_json":-`, `"rs_json":+1`, `"rs_json":NaN`, `"rs_json":tru`,
 		`"rs_json":{"a":1,}`, `"rs_json":[1,]`, `"rs_json":[1 2]`, `"rs_json":{"a" 1}`, `"rs_json":{a:1}`, `"rs_json":{1:1}`, `"rs_json":{"a":"\ud800"}`,
-		`"rs_json":{"a":1`, `"rs_json":[`, `"rs_json":1]`, `"rs_json":` + strings.Repeat("[", 102) + strings.Repeat("]", 102),
+		`"rs_json":{"a":1`, `"rs_json":[`, `"rs_json":1]`, `"rs_json":` + strings.Repeat("[", 101) + strings.Repeat("]", 101),
 		`"rs_json":` + strings.Repeat("[", 30000),
 	},
 	"more": {

@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth of a state in JSON: enough for data, too little for anybody's stack. A deeper state travels as text.
+// maxDepth of arrays and objects in a state in JSON: enough for data, too little for anybody's stack. A deeper state travels
+// as text.
 const maxDepth = 100
 
 // strictJSON reports whether s is one JSON value (RFC 8259) of Unicode strings, without white space around it.
@@ -46,7 +47,7 @@ func (s *scanner) literal(text string) bool {
 
 // value walks over any value.
 func (s *scanner) value(depth int) bool {
-	if s.i >= len(s.b) || depth > maxDepth {
+	if s.i >= len(s.b) {
 		return false
 	}
 	switch s.b[s.i] {
@@ -75,6 +76,9 @@ func (s *scanner) value(depth int) bool {
 func (s *scanner) members(end byte, depth int, name func() bool) bool {
 	s.i++
 	s.space()
+	if depth >= maxDepth {
+		return false
+	}
 	if s.take(end) {
 		return true
 	}
