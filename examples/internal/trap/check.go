@@ -9,8 +9,8 @@ import (
 // A Check is one binding's verdict on one token: "pass", "FAIL", "off" where the server leaves it out, or "-" where
 // another check had refused the token before.
 type Check struct {
-	Switch  Switch
-	Verdict string
+	Switch  Switch `json:"switch"`
+	Verdict string `json:"verdict"`
 }
 
 // stops says which binding a rejection of the library comes from.

@@ -135,8 +135,8 @@ func checkArguments(text json.RawMessage) error {
 	return nil
 }
 
-// params is the wire's params object.
-func (c Config) params() json.RawMessage {
+// Params is the wire's params object.
+func (c Config) Params() json.RawMessage {
 	name, _ := json.Marshal(c.Name) // a string always has a JSON form
 	if c.Method == "resources/read" {
 		return slices.Concat([]byte(`{"uri":`), name, []byte(`}`))

@@ -69,7 +69,7 @@ func (s *Server) bindings(as Config) []requeststate.Binding {
 		b = append(b, requeststate.Principal(as.Principal))
 	}
 	if !s.Without[Request] {
-		b = append(b, requeststate.Request(as.Method, as.params()))
+		b = append(b, requeststate.Request(as.Method, as.Params()))
 	}
 	return b
 }
