@@ -11,10 +11,11 @@ import (
 
 // arguments198 is a tool call's arguments of 198 bytes, as a model writes them: no white space, names in no order.
 const arguments198 = `{"service":"billing","version":"2.14.0","environment":"production","replicas":3,` +
-	`"canary":true,"regions":["eu-west-1","us-east-1"],"timeout":30.5,"notify":{"channel":"#deploys","level":"info"},"x":1}`
+	`"canary":true,"regions":["eu-west-1","us-east-1"],"timeout":30.5,` +
+	`"notify":{"channel":"#deploys","level":"info"},"x":1}`
 
-// orders is a JSON object of about size bytes: orders with strings, numbers, nested objects and some text that is not ASCII.
-// If sorted is set, all names are in order.
+// orders is a JSON object of about size bytes: orders with strings, numbers, nested objects and some text that is not
+// ASCII. If sorted is set, all names are in order.
 func orders(size int, sorted bool) []byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	var b bytes.Buffer
@@ -23,11 +24,14 @@ func orders(size int, sorted bool) []byte {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		format := `{"id":%d,"sku":"%x","qty":%d,"price":%d.%02d,"gift":%v,"address":{"street":"%s","city":"Zürich","zip":"8001"}}`
+		format := `{"id":%d,"sku":"%x","qty":%d,"price":%d.%02d,"gift":%v,` +
+			`"address":{"street":"%s","city":"Zürich","zip":"8001"}}`
 		if sorted {
-			format = `{"a_id":%d,"b_sku":"%x","c_qty":%d,"d_price":%d.%02d,"e_gift":%v,"f_address":{"a":"%s","b":"Zürich","c":"8001"}}`
+			format = `{"a_id":%d,"b_sku":"%x","c_qty":%d,"d_price":%d.%02d,"e_gift":%v,` +
+				`"f_address":{"a":"%s","b":"Zürich","c":"8001"}}`
 		}
-		fmt.Fprintf(&b, format, r.IntN(1e9), r.Uint32(), r.IntN(20), r.IntN(1000), r.IntN(100), i%2 == 0, "Main Street 17")
+		fmt.Fprintf(&b, format, r.IntN(1e9), r.Uint32(), r.IntN(20), r.IntN(1000), r.IntN(100), i%2 == 0,
+			"Main Street 17")
 	}
 	b.WriteString(`]}`)
 	return b.Bytes()
@@ -104,8 +108,9 @@ func BenchmarkSHA256(b *testing.B) {
 
 // BenchmarkSum is ToolCall's request as the params of a retry, where the other members are checked and left out.
 func BenchmarkSum(b *testing.B) {
-	params := []byte(`{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"name":"deploy","arguments":` + arguments198 +
-		`,"requestState":"` + strings.Repeat("A", 240) + `","inputResponses":{"confirm":{"action":"accept","content":{"yes":true}}}}`)
+	params := []byte(`{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"name":"deploy",` +
+		`"arguments":` + arguments198 + `,"requestState":"` + strings.Repeat("A", 240) + `",` +
+		`"inputResponses":{"confirm":{"action":"accept","content":{"yes":true}}}}`)
 	b.SetBytes(int64(len(params)))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -1,6 +1,6 @@
-// Package reqdigest computes the digest of a request's salient parameters, by which a token is bound to the request that
-// it was made for. It is lossless: two requests have one digest if and only if their method and their salient parameters
-// are the same JSON values, where numbers are exact decimals and the order of members does not matter.
+// Package reqdigest computes the digest of a request's salient parameters, by which a token is bound to the request
+// that it was made for. It is lossless: two requests have one digest if and only if their method and their salient
+// parameters are the same JSON values, where numbers are exact decimals and the order of members does not matter.
 //
 // The canonical form is described in docs/request-digest.md, exactly enough to write it again in another language.
 package reqdigest
@@ -37,9 +37,9 @@ func Sum(method string, params []byte) ([sha256.Size]byte, error) {
 	return s.hash(), nil
 }
 
-// ToolCall digests a tools/call of the tool name with the given arguments, raw JSON as on the wire. Nil, empty, null and {}
-// are the same. The result equals that of [Sum] for params with these two members. Errors are of type [*Error], their
-// offsets count from the start of arguments.
+// ToolCall digests a tools/call of the tool name with the given arguments, raw JSON as on the wire. Nil, empty, null
+// and {} are the same. The result equals that of [Sum] for params with these two members. Errors are of type [*Error],
+// their offsets count from the start of arguments.
 func ToolCall(name string, arguments []byte) ([sha256.Size]byte, error) {
 	s := get(len(arguments))
 	defer s.put()
@@ -49,8 +49,9 @@ func ToolCall(name string, arguments []byte) ([sha256.Size]byte, error) {
 	return s.hash(), nil
 }
 
-// PromptGet digests a prompts/get of the prompt name with the given arguments. A nil map and an empty one are the same. The
-// result equals that of [Sum] for params with these two members. Errors are of type [*Error], with offset -1.
+// PromptGet digests a prompts/get of the prompt name with the given arguments. A nil map and an empty one are the
+// same. The result equals that of [Sum] for params with these two members. Errors are of type [*Error], with offset
+// -1.
 func PromptGet(name string, arguments map[string]string) ([sha256.Size]byte, error) {
 	s := get(0)
 	defer s.put()
@@ -60,8 +61,8 @@ func PromptGet(name string, arguments map[string]string) ([sha256.Size]byte, err
 	return s.hash(), nil
 }
 
-// ResourceRead digests a resources/read of uri. The result equals that of [Sum] for params with this member. Errors are of
-// type [*Error], with offset -1.
+// ResourceRead digests a resources/read of uri. The result equals that of [Sum] for params with this member. Errors
+// are of type [*Error], with offset -1.
 func ResourceRead(uri string) ([sha256.Size]byte, error) {
 	s := get(0)
 	defer s.put()
@@ -103,8 +104,8 @@ func (s *scratch) sum(method string, params []byte) error {
 	return nil
 }
 
-// salient removes from keys, which are those of the root's members, what is not of the digest. It reports whether it kept
-// all.
+// salient removes from keys, which are those of the root's members, what is not of the digest. It reports whether it
+// kept all.
 func (s *scratch) salient(method string, buf []byte) (all bool, err error) {
 	required := "name"
 	switch method {

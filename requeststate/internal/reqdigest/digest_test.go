@@ -1,13 +1,10 @@
 package reqdigest
 
 import (
-	"bytes"
 	"fmt"
 	"math/big"
 	"math/rand/v2"
-	"runtime"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -72,21 +69,26 @@ func TestParts(t *testing.T) {
 // TestPartsRefused: what has no place in params has offset -1.
 func TestPartsRefused(t *testing.T) {
 	const bad = "a\xffb"
+	tool := func(name, arguments string) func() ([32]byte, error) {
+		return func() ([32]byte, error) { return ToolCall(name, []byte(arguments)) }
+	}
+	prompt := func(name string, m map[string]string) func() ([32]byte, error) {
+		return func() ([32]byte, error) { return PromptGet(name, m) }
+	}
 	for name, c := range map[string]struct {
 		digest func() ([32]byte, error)
 		want   Error
 	}{
-		"tool name":       {func() ([32]byte, error) { return ToolCall(bad, nil) }, Error{-1, "invalid UTF-8 in the name"}},
-		"arguments":       {func() ([32]byte, error) { return ToolCall("t", []byte(`{"a":1,"a":2}`)) }, Error{7, duplicate}},
-		"cut off":         {func() ([32]byte, error) { return ToolCall("t", []byte(`{"a"`)) }, Error{4, "unexpected end"}},
-		"white space":     {func() ([32]byte, error) { return ToolCall("t", []byte(` `)) }, Error{1, "unexpected end"}},
-		"byte order mark": {func() ([32]byte, error) { return ToolCall("t", []byte("\ufeff{}")) }, Error{0, "byte order mark"}},
-		"two arguments":   {func() ([32]byte, error) { return ToolCall("t", []byte(`{}{}`)) }, Error{2, "data after the arguments"}},
-		"too deep": {func() ([32]byte, error) { return ToolCall("t", bytes.Repeat([]byte("["), 1000)) },
-			Error{999, "nested deeper than 1000"}},
-		"prompt name":     {func() ([32]byte, error) { return PromptGet(bad, nil) }, Error{-1, "invalid UTF-8 in the name"}},
-		"prompt argument": {func() ([32]byte, error) { return PromptGet("p", map[string]string{"a": bad}) }, Error{-1, "invalid UTF-8 in the arguments"}},
-		"argument name":   {func() ([32]byte, error) { return PromptGet("p", map[string]string{bad: "a"}) }, Error{-1, "invalid UTF-8 in the arguments"}},
+		"tool name":       {tool(bad, ""), Error{-1, "invalid UTF-8 in the name"}},
+		"arguments":       {tool("t", `{"a":1,"a":2}`), Error{7, duplicate}},
+		"cut off":         {tool("t", `{"a"`), Error{4, "unexpected end"}},
+		"white space":     {tool("t", ` `), Error{1, "unexpected end"}},
+		"byte order mark": {tool("t", "\ufeff{}"), Error{0, "byte order mark"}},
+		"two arguments":   {tool("t", `{}{}`), Error{2, "data after the arguments"}},
+		"too deep":        {tool("t", strings.Repeat("[", 1000)), Error{999, "nested deeper than 1000"}},
+		"prompt name":     {prompt(bad, nil), Error{-1, "invalid UTF-8 in the name"}},
+		"prompt argument": {prompt("p", map[string]string{"a": bad}), Error{-1, "invalid UTF-8 in the arguments"}},
+		"argument name":   {prompt("p", map[string]string{bad: "a"}), Error{-1, "invalid UTF-8 in the arguments"}},
 		"uri":             {func() ([32]byte, error) { return ResourceRead(bad) }, Error{-1, "invalid UTF-8 in the uri"}},
 		"method":          {func() ([32]byte, error) { return Sum(bad, nil) }, Error{-1, "invalid UTF-8 in the method"}},
 		"no method":       {func() ([32]byte, error) { return Sum("", nil) }, Error{-1, "no method"}},
@@ -105,8 +107,8 @@ func TestPartsRefused(t *testing.T) {
 	}
 }
 
-// TestErrorAfterError: a scratch that comes back from a refused request does not spoil the next one, and an error that was
-// handed out does not change.
+// TestErrorAfterError: a scratch that comes back from a refused request does not spoil the next one, and an error that
+// was handed out does not change.
 func TestErrorAfterError(t *testing.T) {
 	want, err := ToolCall("t", []byte(arguments198))
 	require.NoError(t, err)
@@ -149,7 +151,8 @@ func TestAmbiguity(t *testing.T) {
 	}
 	for _, c := range [][2]string{
 		{"a", `{"b":"c"}`}, {"a|b", `{"":"c"}`}, {"ab", `{"":"c"}`}, {"a", `{"bc":""}`}, {"a", `{"b":["c"]}`}, {"a.b", `"c"`},
-		{"a\x00b", `"c"`}, {"a", `"b\u0000c"`}, {"a", `{"b":{"c":""}}`}, {"", `{"b":"c"}`}, {`{"b":"c"}`, ""}, {"a", `{"b":"c","":""}`},
+		{"a\x00b", `"c"`}, {"a", `"b\u0000c"`}, {"a", `{"b":{"c":""}}`}, {"", `{"b":"c"}`}, {`{"b":"c"}`, ""},
+		{"a", `{"b":"c","":""}`},
 	} {
 		sum, err := ToolCall(c[0], []byte(c[1]))
 		add("tool "+c[0]+c[1], sum, err)
@@ -168,7 +171,8 @@ func TestAmbiguity(t *testing.T) {
 func TestNames(t *testing.T) {
 	want, err := Sum("tools/call", []byte(`{"name":"t"}`))
 	require.NoError(t, err)
-	for _, other := range []string{"RequestState", "reque\u017ftState", "Name", "NAME", "Arguments", "ARGUMENTS", "Task", "uri", "name\u0000"} {
+	for _, other := range []string{"RequestState", "reque\u017ftState", "Name", "NAME", "Arguments", "ARGUMENTS", "Task", "uri",
+		"name\u0000"} {
 		got, err := Sum("tools/call", mustJSON(t, map[string]any{"name": "t", other: map[string]any{"a": 1}}))
 		require.NoError(t, err)
 		assert.Equal(t, want, got, other)
@@ -194,7 +198,7 @@ func TestDecimals(t *testing.T) {
 		return s
 	}
 	seen := map[string]string{} // value by math/big → canonical text
-	for range 5000 {
+	for range 2000 {
 		text := []string{"", "-"}[r.IntN(2)] + []string{"0", "1" + digits(r.IntN(4))}[r.IntN(2)]
 		if r.IntN(2) == 0 {
 			text += "." + digits(1+r.IntN(3))
@@ -222,7 +226,7 @@ func TestDecimals(t *testing.T) {
 // TestSizes crosses the sizes at which the code takes another way.
 func TestSizes(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	for _, n := range []int{0, 1, 7, 8, 9, 15, 16, 17, 118, 119, 120, 121, 127, 128, 129, 255, 16383, 16384, 70_000} {
+	for _, n := range []int{0, 1, 7, 8, 9, 15, 16, 17, 118, 119, 120, 121, 127, 128, 129, 255, 16383, 16384} {
 		for _, fill := range []string{"x", "é", `\n`, `\u00e9`} {
 			text := strings.Repeat(fill, n)
 			in := fmt.Appendf(nil, `{"b%s":"%s","a":"%s`, text, text, text)
@@ -250,7 +254,7 @@ func checkInput(t *testing.T, in []byte, r *rand.Rand) {
 
 // TestDuplicates finds a duplicate wherever it is, in objects of any size.
 func TestDuplicates(t *testing.T) {
-	for _, n := range []int{2, 3, 12, 13, 24, 25, 100} {
+	for _, n := range []int{2, 3, 12, 13, 25, 40} {
 		for first := range n {
 			for second := first + 1; second < n; second++ {
 				names := make([]string, n)
@@ -264,81 +268,4 @@ func TestDuplicates(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestConcurrent shares the pool between goroutines.
-func TestConcurrent(t *testing.T) {
-	inputs := [][]byte{[]byte(arguments198), nested(50), shuffledKeys(100, "k"), []byte(`{"a":`), []byte(`{"b":"\u00e9","a":1.50}`)}
-	want := make([][32]byte, len(inputs))
-	for i, in := range inputs {
-		want[i], _ = ToolCall("t", in)
-	}
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			for i := range 200 {
-				got, _ := ToolCall("t", inputs[i%len(inputs)])
-				assert.Equal(t, want[i%len(inputs)], got)
-			}
-		})
-	}
-	wg.Wait()
-}
-
-// TestAllocations guards the hot path: nothing is allocated once the pool is warm.
-func TestAllocations(t *testing.T) {
-	if raceEnabled {
-		return // see raceEnabled
-	}
-	params := []byte(`{"name":"deploy","_meta":{"b":1,"a":2},"arguments":` + arguments198 + `}`)
-	arguments := map[string]string{"language": "en", "style": "terse", "topic": "deploys"}
-	for name, f := range map[string]func() error{
-		"ToolCall":     func() error { _, err := ToolCall("deploy", []byte(arguments198)); return err },
-		"Sum":          func() error { _, err := Sum("tools/call", params); return err },
-		"absent":       func() error { _, err := Sum("ping", nil); return err },
-		"PromptGet":    func() error { _, err := PromptGet("review", arguments); return err },
-		"ResourceRead": func() error { _, err := ResourceRead("file:///a"); return err },
-		"63 members":   func() error { _, err := ToolCall("deploy", benchInputs[len(benchInputs)-1].input); return err },
-		"64 KiB":       func() error { _, err := ToolCall("deploy", benchInputs[2].input); return err },
-	} {
-		require.NoError(t, f())
-		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = f() }), name)
-	}
-}
-
-// TestMemory: work space grows with the size alone, not with size times depth, and a huge one is not kept.
-func TestMemory(t *testing.T) {
-	fill := strings.Repeat("x", 1<<20)
-	deep := bytes.Replace(nested(998), []byte(`:0,"b"`), []byte(`:"`+fill+`","b"`), 1)
-	require.Greater(t, len(deep), 1<<20)
-	s := new(scratch)
-	require.NoError(t, s.toolCall("t", deep))
-	assert.Len(t, s.canonical(), len(s.buf))
-	assert.Less(t, s.size(), 4*len(deep))
-
-	members := keys(300_000, "")
-	s = new(scratch)
-	require.NoError(t, s.toolCall("t", members))
-	s.canonical()
-	assert.Less(t, s.size(), 16*len(members))
-
-	require.Greater(t, s.size(), maxKept)
-	s.put()
-	_, err := ToolCall("t", members)
-	require.NoError(t, err)
-	for range 100 {
-		assert.LessOrEqual(t, get(0).size(), maxKept)
-	}
-}
-
-// TestTooLarge needs no memory for its input, which is refused unread; the race detector would touch it.
-func TestTooLarge(t *testing.T) {
-	if raceEnabled || runtime.GOOS != "linux" {
-		return
-	}
-	in := make([]byte, maxInput+1)
-	_, err := ToolCall("t", in)
-	assert.Equal(t, &Error{-1, tooLarge}, err)
-	_, err = Sum("tools/call", in)
-	assert.Equal(t, &Error{-1, tooLarge}, err)
 }

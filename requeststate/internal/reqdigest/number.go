@@ -77,8 +77,8 @@ func (s *scratch) exponent(src []byte, i int) (e, next int) {
 	return e, i
 }
 
-// appendDecimal appends ±integer.fraction × 10^exponent as a number: the text "0", or the digits without zeros at either end
-// and the exponent that belongs to them, which is left out if it is zero.
+// appendDecimal appends ±integer.fraction × 10^exponent as a number: the text "0", or the digits without zeros at
+// either end and the exponent that belongs to them, which is left out if it is zero.
 func appendDecimal(buf []byte, negative bool, integer, fraction []byte, exponent int) []byte {
 	exponent -= len(fraction)
 	fraction, exponent = trimRight(fraction, exponent)

@@ -24,8 +24,8 @@ const (
 	tooLarge  = "more than 1 GiB"
 )
 
-// The methods that read take the input, the canonical bytes so far and a position in the input, and return the last two.
-// A position of -1 means that s.err is set.
+// The methods that read take the input, the canonical bytes so far and a position in the input, and return the last
+// two. A position of -1 means that s.err is set.
 
 // fail sets the error and returns -1.
 func (s *scratch) fail(at int, msg string) int {
@@ -130,8 +130,8 @@ func (s *scratch) object(src, buf []byte, i, depth int) ([]byte, int) {
 	return s.close(buf, slot, base, sorted), i
 }
 
-// members reads what follows the opening brace, the closing one included, and leaves the members on the stack. It reports
-// whether they are sorted; then their names differ.
+// members reads what follows the opening brace, the closing one included, and leaves the members on the stack. It
+// reports whether they are sorted; then their names differ.
 func (s *scratch) members(src, buf []byte, i, depth int) (_ []byte, _ int, sorted bool) {
 	if i = skip(src, i); i < len(src) && src[i] == '}' {
 		return buf, i + 1, true

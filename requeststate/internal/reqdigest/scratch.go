@@ -13,9 +13,10 @@ const maxInput = 1 << 30
 
 // A scratch is the work space of one digest.
 //
-// The input is read once. Every value's canonical bytes go to buf in the order of the input, and so do an object's members.
-// An object whose members were out of order is noted in objects, with the right order of its members in pieces; at the end
-// one walk copies buf to out in that order. So each byte is written at most twice, however deep it lies.
+// The input is read once. Every value's canonical bytes go to buf in the order of the input, and so do an object's
+// members. An object whose members were out of order is noted in objects, with the right order of its members in
+// pieces; at the end one walk copies buf to out in that order. So each byte is written at most twice, however deep it
+// lies.
 type scratch struct {
 	buf     []byte
 	out     []byte
@@ -91,17 +92,22 @@ func (s *scratch) canonical() []byte {
 	return s.out
 }
 
-// walk appends buf[from:to] to out, the objects in it that are out of order set right. The first object at from or later is
-// objects[k]; the result is the first at to or later.
+// walk appends buf[from:to] to out, the objects in it that are out of order set right. The first object at from or
+// later is objects[k]; the result is the first at to or later.
 func (s *scratch) walk(out []byte, from, to, k uint32) ([]byte, uint32) {
 	for int(k) < len(s.objects) && s.objects[k].start < to {
-		o := s.objects[k]
+		o := &s.objects[k]
 		if o.next == 0 {
 			k++
 			continue
 		}
 		out = append(out, s.buf[from:o.start+1]...)
-		for _, p := range s.pieces[o.piece : o.piece+o.n] {
+		for i := range o.n {
+			p := &s.pieces[o.piece+i]
+			if int(p.object) == len(s.objects) || s.objects[p.object].start >= p.end { // the usual one, without a call
+				out = append(out, s.buf[p.start:p.end]...)
+				continue
+			}
 			out, _ = s.walk(out, p.start, p.end, p.object)
 		}
 		from, k = o.end-1, o.next
@@ -109,8 +115,8 @@ func (s *scratch) walk(out []byte, from, to, k uint32) ([]byte, uint32) {
 	return append(out, s.buf[from:to]...), k
 }
 
-// extend makes s longer by one element, whose fields the caller sets one by one. (A whole element is copied in wide words
-// right after its fields were written; processors stall on that.)
+// extend makes s longer by one element, whose fields the caller sets one by one. (A whole element is copied in wide
+// words right after its fields were written; processors stall on that.)
 func extend[T any](s []T) []T {
 	if len(s) < cap(s) {
 		return s[:len(s)+1]
@@ -128,8 +134,8 @@ func (s *scratch) open(buf []byte) (_ []byte, slot int) {
 	return append(buf, tagObject), slot
 }
 
-// close ends the object noted in slot and takes its members off the stack, where they are from base on. If they are not in
-// order, those that keys names belong to the object, in the order of keys.
+// close ends the object noted in slot and takes its members off the stack, where they are from base on. If they are
+// not in order, those that keys names belong to the object, in the order of keys.
 func (s *scratch) close(buf []byte, slot, base int, inOrder bool) []byte {
 	buf = append(buf, endObject)
 	if !inOrder {

@@ -46,9 +46,9 @@ func (s *sorter) lessName(a, b uint32) bool { return lessName(s.buf, &s.ms[a], &
 // run is how many keys are sorted by insertion.
 const run = 12
 
-// sort sets keys to the members on the stack from base in the order of their names, and reports whether these differ. It
-// merges sorted runs: n log n comparisons for any order. Equal names stay in the order of the input, so that the second is
-// found to be the duplicate.
+// sort sets keys to the members on the stack from base in the order of their names, and reports whether these differ.
+// It merges sorted runs: n log n comparisons for any order. Equal names stay in the order of the input, so that the
+// second is found to be the duplicate.
 func (s *scratch) sort(buf []byte, base int) bool {
 	ms := s.stack[base:]
 	o := sorter{buf, ms}

@@ -22,11 +22,13 @@ func appendString(buf []byte, s string) []byte { return appendText(append(buf, t
 // maxShort is the longest text whose length takes one byte and that text copies by words.
 const maxShort = 120
 
-// text reads a string whose opening quote is before i, and returns the length of its text, too, which is at the end of buf.
-// Here it does the short ones of plain ASCII, copying while it looks for the end; anything else starts again in longText.
+// text reads a string whose opening quote is before i, and returns the length of its text, too, which is at the end of
+// buf. Here it does the short ones of plain ASCII, copying while it looks for the end; anything else starts again in
+// longText.
 func (s *scratch) text(src, buf []byte, i int) (_ []byte, next, n int) {
 	at := len(buf) + 2
-	for seen := uint64(0); n < maxShort && i+n+8 <= len(src) && at+n+8 <= cap(buf); n += 8 {
+	last := min(len(src)-i, cap(buf)-at, maxShort) - 8 // where the last word may start
+	for seen := uint64(0); n <= last; n += 8 {
 		w := binary.LittleEndian.Uint64(src[i+n:])
 		binary.LittleEndian.PutUint64(buf[at+n:at+n+8], w)
 		hits := special(w)
@@ -34,14 +36,14 @@ func (s *scratch) text(src, buf []byte, i int) (_ []byte, next, n int) {
 			seen |= w
 			continue
 		}
-		k := bits.TrailingZeros64(hits) / 8
-		end := i + n + k
-		if src[end] != '"' || (seen|w&(1<<(8*k)-1))&tops != 0 {
+		k := bits.TrailingZeros64(hits) &^ 7 // bits before the hit
+		if byte(w>>k) != '"' || (seen|w&(1<<k-1))&tops != 0 {
 			break
 		}
-		buf = buf[:at+n+k]
-		buf[at-2], buf[at-1] = tagString, byte(n+k)
-		return buf, end + 1, n + k
+		n += k / 8
+		buf = buf[:at+n]
+		buf[at-2], buf[at-1] = tagString, byte(n)
+		return buf, i + n + 1, n
 	}
 	return s.longText(src, buf, i)
 }
@@ -67,9 +69,9 @@ const (
 	tops = 0x8080808080808080
 )
 
-// special tells where a word has a quote, a backslash or a control character: at the lowest byte whose top bit is set in the
-// result. In each term that bit is set where the byte equals the character, or is below a space; a borrow can set it wrongly,
-// but only above a right one.
+// special tells where a word has a quote, a backslash or a control character: at the lowest byte whose top bit is set
+// in the result. In each term that bit is set where the byte equals the character, or is below a space; a borrow can
+// set it wrongly, but only above a right one.
 func special(w uint64) uint64 {
 	quote, slash := w^(ones*'"'), w^(ones*'\\')
 	return ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*' ')&^w) & tops

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -108,4 +110,21 @@ func need(t *testing.T, program, what string) string {
 		t.Skipf("install %s for %s", program, what)
 	}
 	return ""
+}
+
+// TestDocument checks the examples of the document.
+func TestDocument(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "request-digest.md"))
+	require.NoError(t, err)
+	form := regexp.MustCompile("(?s)```\nmethod +(\\S+)\nparams +([^\n]+)\ncanonical +(.+?)\nsha256 +(\\S+)\n```")
+	examples := form.FindAllStringSubmatch(string(b), -1)
+	require.GreaterOrEqual(t, len(examples), 6)
+	require.Equal(t, len(examples), strings.Count(string(b), "\nsha256 "), "an example of another form")
+	for _, e := range examples {
+		got, err := canonical(e[1], []byte(e[2]))
+		require.NoError(t, err)
+		assert.Equal(t, strings.Join(strings.Fields(e[3]), ""), hex.EncodeToString(got), e[2])
+		sum := sha256.Sum256(got)
+		assert.Equal(t, e[4], hex.EncodeToString(sum[:]), e[2])
+	}
 }
