@@ -91,7 +91,7 @@ var refusedMembers = map[string][]string{
 		`"iat":1800000000,"exp":1.8e9`, `"iat":1800000000,"exp":-1800000300`, `"iat":1800000000,"exp":1e400`, `"iat":1800000000,"exp":01800000300`,
 		`"iat":1800000000,"exp":+1800000300`, `"iat":1800000000,"exp":null`, `"iat":1800000000,"exp":true`, `"iat":1800000000,"exp":[1800000300]`,
 		`"iat":1800000000,"exp":{}`, `"iat":1800000000,"exp":0`, `"iat":1800000000,"exp":-0`, `"iat":1800000000,"exp":`,
-		`"iat":1800000000,"exp":18446744073709551615`, `"iat":1800000000,"exp":9999999999999999`, `"iat":1800000000,"exp":` + strings.Repeat("9", 400),
+		`"iat":1800000000,"exp":18446744073709551615`, `"iat":1800000000,"exp":18446744075509551916`, `"iat":1800000000,"exp":9999999999999999`, `"iat":1800000000,"exp":` + strings.Repeat("9", 400),
 		`"iat":0,"exp":1800000300`, `"iat":"x","exp":1800000300`, memberTimes + `,"exp":1800000300`, memberTimes + `,"nbf":1800000000`,
 	},
 	"deadline": {
@@ -114,7 +114,7 @@ var refusedMembers = map[string][]string{
 		`"rs_round":1,"rs_flow":"AAAAAAAAAAAAAAAAAAAAAg"`, `"rs_round":2,"rs_flow":"AAAAAAAAAAAAAAAAAAAAAQ"`,
 		`"rs_round":17,"rs_flow":"AAAAAAAAAAAAAAAAAAAAAg"`, `"rs_round":0,"rs_flow":"AAAAAAAAAAAAAAAAAAAAAg"`,
 		`"rs_round":258,"rs_flow":"AAAAAAAAAAAAAAAAAAAAAg"`, `"rs_round":"2","rs_flow":"AAAAAAAAAAAAAAAAAAAAAg"`,
-		`"rs_use":"single"`, `"rs_epoch":"ZQ"`, `"rs_use":"single","rs_epoch":""`, `"rs_use":"Single","rs_epoch":"ZQ"`, `"rs_use":"","rs_epoch":"ZQ"`,
+		`"rs_use":"single"`, `"rs_epoch":"ZQ"`, `"rs_epoch":""`, `"rs_use":"single","rs_epoch":""`, `"rs_use":"Single","rs_epoch":"ZQ"`, `"rs_use":"","rs_epoch":"ZQ"`,
 		`"rs_use":1,"rs_epoch":"ZQ"`, `"rs_use":null,"rs_epoch":"ZQ"`, `"rs_use":"unlimited","rs_epoch":"ZQ"`, `"rs_use":"single","rs_epoch":"ZR"`,
 		`"rs_use":"single","rs_epoch":"` + strings.Repeat("A", 400) + `"`, `"rs_use":"single","rs_use":"single","rs_epoch":"ZQ"`,
 		`"rs_principal":""`, `"rs_principal":null`, `"rs_principal":"AAAAAAAAAAAAAAAAAAAAAB"`, `"rs_request":"AAAA"`, `"rs_request":1`,

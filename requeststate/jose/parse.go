@@ -181,10 +181,11 @@ func (p *parser) text(v *[]byte) bool {
 	return true
 }
 
-// bytes reads a string of base64url.
+// bytes reads a string of base64url. It is decoded as it is written: no escape is base64url, and line breaks, which the
+// decoder would skip, are control characters, which str refuses.
 func (p *parser) bytes(v *[]byte) bool {
-	start, end, escaped, ok := p.str()
-	if !ok || escaped { // an escaped line break would be skipped by the decoder
+	start, end, _, ok := p.str()
+	if !ok {
 		return false
 	}
 	var err error
@@ -195,8 +196,8 @@ func (p *parser) bytes(v *[]byte) bool {
 // fixed reads a string of base64url that fills v.
 func (p *parser) fixed(v []byte) bool {
 	var out [18]byte // 16 bytes, and room for whole groups
-	start, end, escaped, ok := p.str()
-	if !ok || escaped || end-start != b64.EncodedLen(len(v)) {
+	start, end, _, ok := p.str()
+	if !ok || end-start != b64.EncodedLen(len(v)) {
 		return false
 	}
 	n, err := b64.Decode(out[:], p.b[start:end])
