@@ -5,9 +5,11 @@ import (
 	"embed"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/mcp-requeststate/requeststate-go/examples/internal/trap"
@@ -86,11 +88,10 @@ func (c config) trap() (trap.Config, error) {
 		if name == trap.Audience {
 			return t, errors.New("the lab has no switch for the audience")
 		}
-		set, err := trap.ParseSet(string(name))
-		if err != nil {
-			return t, err
+		if !slices.Contains(trap.Switches, name) {
+			return t, fmt.Errorf("no binding is called %q; there are %v", name, trap.Switches)
 		}
-		t.Without[name] = len(set) == 1
+		t.Without[name] = true
 	}
 	return t, t.Check()
 }

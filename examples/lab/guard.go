@@ -20,8 +20,9 @@ func hosts(addr net.Addr) []string {
 	return []string{addr.String(), net.JoinHostPort("localhost", port)}
 }
 
-// guard refuses what does not come from the page itself. The Host header is compared because a foreign name may be made to
-// point at 127.0.0.1 (DNS rebinding), which makes a foreign page same-origin; Origin, because any page may post to here.
+// guard refuses what does not come from the page itself. The Host header is compared because a foreign name may be
+// made to point at 127.0.0.1 (DNS rebinding), which makes a foreign page same-origin; Origin, because any page may
+// post to here.
 func guard(hosts []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

@@ -1,9 +1,10 @@
-// Command lab serves a page on which each binding of a requestState is a switch, and every result is computed on the spot by
-// sealing and opening real tokens.
+// Command lab serves a page on which each binding of a requestState is a switch, and every result is computed on the
+// spot by sealing and opening real tokens.
 //
 //	go run ./examples/lab
 //
-// It listens on loopback. It is a teaching tool: it gives its tokens, and what is inside them, to whoever can reach it.
+// It listens on loopback. It is a teaching tool: it gives its tokens, and what is inside them, to whoever can reach
+// it.
 package main
 
 import (

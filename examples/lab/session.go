@@ -19,8 +19,8 @@ const (
 	storeSize = 1024
 )
 
-// A session is one open page: a random key and a memory of what was spent. Both are in this process's memory alone. They are
-// never sent to the page, logged or written.
+// A session is one open page: a random key and a memory of what was spent. Both are in this process's memory alone.
+// They are never sent to the page, logged or written.
 type session struct {
 	ring  *requeststate.Keyring
 	store requeststate.ReplayStore
