@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcp-requeststate/requeststate-go/requeststate"
+	"github.com/mcp-requeststate/requeststate-go/requeststate/jose"
 	"github.com/mcp-requeststate/requeststate-go/requeststate/replay"
 )
 
@@ -239,6 +240,28 @@ func weOpen(t *testing.T, ring *requeststate.Keyring, store requeststate.ReplayS
 		require.NoError(t, err)
 		assert.NoError(t, last.Redeem(ctx))
 		assert.ErrorIs(t, o.Redeem(ctx), requeststate.ErrConsumed)
+	}
+}
+
+// TestTheirKeys reads the keys that other tools write, alone and as a set, and seals under them.
+func TestTheirKeys(t *testing.T) {
+	for _, p := range programs {
+		t.Run(p.name, func(t *testing.T) {
+			answers := p.run(t, newRing(t), "", call{Op: "jwk"}, call{Op: "jwk"})
+			one, two := answers[0].JWK, answers[1].JWK
+			alone, err := jose.ParseKeys(one)
+			require.NoError(t, err)
+			keys, err := jose.ParseKeys([]byte(`{"keys":[` + string(two) + `,` + string(one) + `]}`))
+			require.NoError(t, err)
+			require.Len(t, keys, 2)
+			assert.True(t, keys[1].Equal(alone[0]))
+			ring, err := requeststate.NewKeyring(keys[0], keys[1])
+			require.NoError(t, err)
+			token, err := sealer(t, "jws", ring, requeststate.WithoutAudience()).Seal(ctx, []byte("state"))
+			require.NoError(t, err)
+			a := p.run(t, ring, "", call{Op: "open", Format: "jws", Token: token, Now: issued.Unix()})[0]
+			assert.Equal(t, "state", string(a.State), a.Error)
+		})
 	}
 }
 

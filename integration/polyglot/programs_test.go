@@ -87,7 +87,7 @@ func pythonCommand(t *testing.T) *exec.Cmd {
 
 // A call is one thing that a program is asked to do.
 type call struct {
-	Op        string   `json:"op"` // open, seal, digest
+	Op        string   `json:"op"` // open, seal, digest, jwk
 	Format    string   `json:"format,omitempty"`
 	Token     string   `json:"token,omitempty"`
 	Now       int64    `json:"now,omitempty"`
@@ -107,6 +107,7 @@ type answer struct {
 	Flow      string `json:"flow"`
 	Canonical string `json:"canonical"`
 	Error     string `json:"error"`
+	JWK       json.RawMessage
 }
 
 // run starts the program once for all calls.

@@ -1,6 +1,7 @@
 // Reads calls as JSON from standard input and answers them in order: see polyglot_test.go.
 import { randomBytes } from "node:crypto";
 import { text } from "node:stream/consumers";
+import { exportJWK, generateSecret } from "jose";
 import * as binary from "./binary.mjs";
 import { Refusal, principalTag, readClaims, requestTag, verify, writeClaims } from "./claims.mjs";
 import { canonical } from "./digest.mjs";
@@ -54,10 +55,15 @@ function digest(call) {
   }
 }
 
+// jwk draws a secret as that package does.
+async function jwk() {
+  return { jwk: { ...(await exportJWK(await generateSecret("HS256", { extractable: true }))), kid: "1", alg: "HS256" } };
+}
+
 const answers = [];
 for (const call of run.calls) {
   try {
-    answers.push(await { open, seal, digest }[call.op](call));
+    answers.push(await { open, seal, digest, jwk }[call.op](call));
   } catch (e) {
     if (!(e instanceof Refusal)) throw e;
     answers.push({ error: e.message });

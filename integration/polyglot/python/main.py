@@ -6,6 +6,8 @@ import json
 import os
 import sys
 
+from jwt.algorithms import HMACAlgorithm
+
 import tokens
 from digest import canonical
 from tokens import Refusal, b64
@@ -95,10 +97,15 @@ def digest(call):
         return {"error": str(e)}
 
 
+def jwk(_):
+    """Draws a secret and has PyJWT write it."""
+    return {"jwk": json.loads(HMACAlgorithm.to_jwk(os.urandom(48)))}
+
+
 answers = []
 for call in run["calls"]:
     try:
-        answers.append({"open": open_token, "seal": seal, "digest": digest}[call["op"]](call))
+        answers.append({"open": open_token, "seal": seal, "digest": digest, "jwk": jwk}[call["op"]](call))
     except Refusal as e:
         answers.append({"error": str(e)})
 json.dump(answers, sys.stdout)
