@@ -269,3 +269,25 @@ func TestDuplicates(t *testing.T) {
 		}
 	}
 }
+
+// TestWhiteSpace puts every byte between tokens: four of them change nothing (RFC 8259 section 2), the others are refused.
+func TestWhiteSpace(t *testing.T) {
+	want, err := Sum("any", []byte(`{"a":[1,{}],"b":true}`))
+	require.NoError(t, err)
+	tokens := []string{"", `{`, `"a"`, `:`, `[`, `1`, `,`, `{`, `}`, `]`, `,`, `"b"`, `:`, `true`, `}`, ""}
+	for c := range 256 {
+		for at := 1; at < len(tokens); at++ {
+			between := string([]byte{byte(c)})
+			in := strings.Join(tokens[:at], "") + between + strings.Join(tokens[at:], "")
+			got, err := Sum("any", []byte(in))
+			switch {
+			case strings.Contains(" \t\r\n", between):
+				require.NoError(t, err, "%q", in)
+				require.Equal(t, want, got, "%q", in)
+			case err == nil: // a digit or a minus that makes another number
+				require.Contains(t, "-0123456789", between, "%q", in)
+				require.NotEqual(t, want, got, "%q", in)
+			}
+		}
+	}
+}
