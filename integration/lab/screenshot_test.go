@@ -1,0 +1,51 @@
+package lab
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+var screenshots = flag.String("screenshots", "", "`folder` to put screenshots into")
+
+// TestScreenshots takes pictures for people to look at. It checks one thing itself: nothing sticks out sideways.
+func TestScreenshots(t *testing.T) {
+	url := startLab(t)
+	for _, width := range []int64{360, 768, 1440} {
+		for _, scheme := range []string{"light", "dark"} {
+			t.Run(fmt.Sprint(width, scheme), func(t *testing.T) {
+				p := openPage(t, url, width, scheme)
+				p.click(`[name=single-use]`)
+				p.picture(fmt.Sprintf("top-%d-%s.png", width, scheme), false)
+				p.click("#replay")
+				p.click("#race")
+				p.click("#fork")
+				p.click("#flip")
+				p.click("#attack [type=submit]")
+				p.picture(fmt.Sprintf("all-%d-%s.png", width, scheme), true)
+				require.LessOrEqual(t, eval[int64](p, `document.documentElement.scrollWidth`), width, "the page is too wide")
+				p.quiet()
+			})
+		}
+	}
+}
+
+func (p *page) picture(name string, whole bool) {
+	p.t.Helper()
+	if *screenshots == "" {
+		return
+	}
+	eval[bool](p, `scrollTo(0, 0), true`)
+	shot := chromedp.CaptureScreenshot()
+	if whole {
+		shot = chromedp.FullScreenshot(100)
+	}
+	png, err := chromedp.Run(p.ctx, shot)
+	require.NoError(p.t, err)
+	require.NoError(p.t, os.WriteFile(filepath.Join(*screenshots, name), png, 0o644))
+}
