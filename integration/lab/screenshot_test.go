@@ -35,6 +35,16 @@ func TestScreenshots(t *testing.T) {
 	}
 }
 
+// TestFrontPicture takes the README's.
+func TestFrontPicture(t *testing.T) {
+	p := openPage(t, startLab(t), 1440, "light")
+	p.do(chromedp.EmulateViewport(1440, 1410))
+	p.press("single-use")
+	p.click("#replay")
+	p.picture("lab.png", false)
+	p.quiet()
+}
+
 func (p *page) picture(name string, whole bool) {
 	p.t.Helper()
 	if *screenshots == "" {
