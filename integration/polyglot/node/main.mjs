@@ -3,13 +3,13 @@ import { randomBytes } from "node:crypto";
 import { text } from "node:stream/consumers";
 import { exportJWK, generateSecret } from "jose";
 import * as binary from "./binary.mjs";
-import { Refusal, principalTag, readClaims, requestTag, verify, writeClaims } from "./claims.mjs";
+import { Refusal, b64, principalTag, readClaims, refuse, requestTag, verify, writeClaims } from "./claims.mjs";
 import { canonical } from "./digest.mjs";
 import * as jwt from "./jwt.mjs";
 
 const run = JSON.parse(await text(process.stdin));
 const ring = readRing(run.jwks);
-const store = { epoch: run.epoch, spent: new Set() };
+const spent = new Set();
 
 // readRing groups the keys of a JWK Set by their key id; the first seals.
 function readRing(jwks) {
@@ -32,8 +32,17 @@ async function open(call) {
     const opened = binary.open(call.format, ring, call.token);
     [claims, keys] = [binary.readBinary(opened.claims), opened.keys];
   }
-  verify(claims, keys, call, store);
+  verify(claims, keys, call);
+  if (claims.use !== "") spend(claims);
   return { state: claims.state.toString("base64"), round: claims.round, flow: claims.flow.toString("base64url") };
+}
+
+// spend is a replay store for one run of this program. A redemption is spent at once, because there is no effect in between.
+function spend(c) {
+  const id = c.use === "single" ? b64(c.jti) : b64(c.flow);
+  if (b64(c.epoch) !== run.epoch) refuse("stale");
+  if (spent.has(id)) refuse("already used");
+  spent.add(id);
 }
 
 async function seal(call) {
