@@ -1,6 +1,8 @@
 package jose_test
 
 import (
+	"encoding/json"
+	"flag"
 	"os"
 	"regexp"
 	"strings"
@@ -24,10 +26,13 @@ const (
 
 func payload(members ...string) string { return "{" + strings.Join(members, ",") + "}" }
 
-func TestPayloadsThatOpen(t *testing.T) {
+// A goodPayload opens, to that state.
+type goodPayload struct{ what, payload, state string }
+
+func goodPayloads() []goodPayload {
 	valid := []string{memberID, memberTimes, memberDeadline}
 	deepest := strings.Repeat("[", 100) + "1" + strings.Repeat("]", 100)
-	for _, c := range []struct{ what, payload, state string }{
+	return []goodPayload{
 		{"least", payload(memberID, memberTimes, memberDeadline, memberText), "state"},
 		{"other order", payload(memberText, memberDeadline, memberTimes, memberID), "state"},
 		{"white space", " {\n\t" + strings.Join(append(valid, memberText), " ,\r\n ") + " } \n", "state"},
@@ -40,7 +45,11 @@ func TestPayloadsThatOpen(t *testing.T) {
 		{"deepest", payload(append(valid, `"rs_json":`+deepest)...), deepest},
 		{"number", payload(append(valid, `"rs_json":9007199254740993`)...), "9007199254740993"},
 		{"null", payload(append(valid, `"rs_json":null`)...), "null"},
-	} {
+	}
+}
+
+func TestPayloadsThatOpen(t *testing.T) {
+	for _, c := range goodPayloads() {
 		for _, f := range formats() {
 			ring := newRing(t)
 			o, err := opener(t, f, ring).Open(ctx, mint(t, f.name, ring, c.payload))
@@ -122,7 +131,7 @@ var refusedMembers = map[string][]string{
 	},
 }
 
-func TestRefusedPayloads(t *testing.T) {
+func refusedPayloads() []string {
 	names := []string{"jti", "times", "deadline", "state", "more"}
 	valid := []string{memberID, memberTimes, memberDeadline, memberText, ""}
 	var payloads []string
@@ -140,16 +149,52 @@ func TestRefusedPayloads(t *testing.T) {
 			payloads = append(payloads, payload(members...))
 		}
 	}
-	whole := payload(valid[:4]...)
-	payloads = append(payloads, "", "null", "1", `"x"`, "[]", "{}", "[{}]", " ", "{", "}", whole+whole, whole+"x", whole+"\x00", "\ufeff"+whole,
+	whole := validPayload
+	return append(payloads, "", "null", "1", `"x"`, "[]", "{}", "[{}]", " ", "{", "}", whole+whole, whole+"x", whole+"\x00", "\ufeff"+whole,
 		strings.TrimSuffix(whole, "}")+",}", "{,"+whole[1:], whole[:len(whole)-1], "{"+whole+"}", strings.ReplaceAll(whole, ",", ";"), strings.Repeat("{", 40000))
+}
+
+func TestRefusedPayloads(t *testing.T) {
 	for _, f := range formats() {
 		ring := newRing(t)
 		s := opener(t, f, ring)
-		_, err := s.Open(ctx, mint(t, f.name, ring, whole))
+		_, err := s.Open(ctx, mint(t, f.name, ring, validPayload))
 		require.NoError(t, err, "the valid one")
-		for _, p := range payloads {
+		for _, p := range refusedPayloads() {
 			refused(t, s, mint(t, f.name, ring, p), requeststate.ErrMalformed, f.name+" "+p[:min(len(p), 200)])
 		}
 	}
+}
+
+var update = flag.Bool("update", false, "rewrite testdata/jwt-claims.json")
+
+// TestClaimsFile keeps testdata/jwt-claims.json, which other implementations are held against, equal to the tables here.
+func TestClaimsFile(t *testing.T) {
+	type vector struct {
+		Payload []byte  `json:"payload"`         // base64, because some are not UTF-8
+		State   *[]byte `json:"state,omitempty"` // base64
+	}
+	file := struct {
+		About   string   `json:"about"`
+		Good    []vector `json:"good"`
+		Refused []vector `json:"refused"`
+	}{About: "Claims of docs/token-format-jwt.md, in base64. good: they say this state, at second 1800000000. refused: malformed."}
+	for _, c := range goodPayloads() {
+		state := []byte(c.state)
+		file.Good = append(file.Good, vector{[]byte(c.payload), &state})
+	}
+	for _, p := range refusedPayloads() {
+		if len(p) < 2000 {
+			file.Refused = append(file.Refused, vector{Payload: []byte(p)})
+		}
+	}
+	want, err := json.MarshalIndent(file, "", " ")
+	require.NoError(t, err)
+	const name = "../../testdata/jwt-claims.json"
+	if *update {
+		require.NoError(t, os.WriteFile(name, append(want, '\n'), 0o644))
+	}
+	got, err := os.ReadFile(name)
+	require.NoError(t, err)
+	assert.JSONEq(t, string(want), string(got), "run go test with -update")
 }
