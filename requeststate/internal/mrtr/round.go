@@ -1,0 +1,174 @@
+package mrtr
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"sync"
+
+	"github.com/mcp-requeststate/requeststate-go/requeststate"
+)
+
+// A Call is one request, as the adapter sees it.
+type Call struct {
+	// Method is tools/call, prompts/get or resources/read.
+	Method string
+	// Name is the tool, prompt or resource as the options would name it.
+	Name string
+	// Principal are the parts that name the caller; none: anonymous.
+	Principal []string
+	// Request binds the request.
+	Request requeststate.Binding
+	// Token is the requestState that came in; empty: none.
+	Token string
+	// Legacy says that the client cannot echo a state and the SDK's shim asks and retries inside this request.
+	Legacy bool
+}
+
+// A Round is one request under way. It is safe for concurrent use.
+type Round struct {
+	guard  *Guard
+	call   Call
+	bind   []requeststate.Binding
+	mode   requeststate.UseMode
+	opened *requeststate.Opened // nil: no token
+	in     envelope
+
+	mu       sync.Mutex
+	out      envelope // what the handler said through its context
+	typed    bool     // out has typed state
+	drop     func()   // takes the answers away from the handler
+	redeemed bool
+	waived   bool
+	failed   error // why a Redeem failed: the answer to the client, whatever the handler makes of it
+}
+
+// Begin opens the token of c, if there is one, and spends it under single use. An error is logged already.
+func (g *Guard) Begin(ctx context.Context, c Call) (*Round, error) {
+	r := &Round{guard: g, call: c, mode: g.uses[c.Name]}
+	r.bind = append(g.bindings(c.Name), c.Request)
+	if len(c.Principal) > 0 {
+		r.bind = append(r.bind, requeststate.Principal(c.Principal...))
+	}
+	if c.Token == "" {
+		return r, nil
+	}
+	in, opened, err := requeststate.OpenJSON[envelope](ctx, g.sealer, c.Token, r.bind...)
+	if err != nil {
+		g.Refuse(ctx, &c, err)
+		if len(c.Principal) == 0 && !Ours(err) {
+			// The sealer wants a principal and there is none: no token can be this caller's.
+			err = requeststate.ErrPrincipal
+		}
+		return nil, err
+	}
+	r.opened = opened
+	if in.Version == envelopeVersion {
+		r.in = in
+	}
+	return r, nil
+}
+
+// State is the handler's own state of the round before, in plain; empty if there is none.
+func (r *Round) State() string { return r.in.state() }
+
+// Filter returns the answers that the token of r asked for, in a map of their own; nil if there are none. kind says what an
+// answer is. The answers are dropped later if the handler finds that they belong to another question.
+func Filter[V any](ctx context.Context, r *Round, answers map[string]V, kind func(V) Kind) map[string]V {
+	if len(answers) == 0 || r.guard.AllowUnasked {
+		return answers
+	}
+	var kept map[string]V
+	for key, answer := range answers {
+		asked, ok := r.in.Asked[key]
+		if !ok || asked != kind(answer) {
+			continue
+		}
+		if kept == nil {
+			kept = make(map[string]V, len(answers))
+		}
+		kept[key] = answer
+	}
+	if dropped := len(answers) - len(kept); dropped > 0 {
+		r.guard.Logger.LogAttrs(ctx, slog.LevelDebug, "requestState: answers dropped that were not asked for",
+			slog.String("method", r.call.Method), slog.String("name", r.call.Name),
+			slog.Int("dropped", dropped), slog.Bool("token", r.opened != nil))
+	}
+	r.drop = func() { clear(kept) }
+	return kept
+}
+
+// An Outcome is what the handler returned.
+type Outcome struct {
+	// Asked are the questions by key, not nil if the result is an input-required one.
+	Asked map[string]Kind
+	// State is the result's plain state.
+	State string
+	// Failed says that the handler returned an error, as error or as a tool result.
+	Failed bool
+}
+
+// Finish ends the round. The token is for an input-required result, and empty for any other. An error is logged already.
+func (r *Round) Finish(ctx context.Context, o Outcome) (token string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.failed != nil:
+		return "", r.failed // logged by redeem
+	case o.Asked != nil:
+		token, err = r.seal(ctx, o)
+	default:
+		err = r.complete(o)
+	}
+	if err != nil {
+		return "", r.guard.Refuse(ctx, &r.call, err)
+	}
+	return token, nil
+}
+
+// complete checks a result that asks nothing.
+func (r *Round) complete(o Outcome) error {
+	switch {
+	case o.State != "":
+		return errors.New("the handler set a state on a result that asks for no input; " +
+			"it would leave in plain: set InputRequests, an empty map if the state is all there is")
+	case r.mode == requeststate.UseSingleRedemption && r.opened != nil && !r.redeemed && !r.waived && !o.Failed:
+		return errors.New("the handler completed without Redeem or Waive: " +
+			"call Redeem just before the effect, or Waive where there is none")
+	}
+	return nil
+}
+
+// seal makes the token of an input-required result.
+func (r *Round) seal(ctx context.Context, o Outcome) (string, error) {
+	if r.call.Legacy {
+		return "", errSecondRound
+	}
+	env := envelope{Version: envelopeVersion, Question: r.out.Question, Asked: o.Asked}
+	switch {
+	case r.typed && o.State != "":
+		return "", errors.New("the handler called SetState and set a state on its result, too")
+	case r.typed:
+		env.Schema, env.State = r.out.Schema, r.out.State
+	default:
+		env.setState(o.State)
+	}
+	opts := r.guard.ttl(r.call.Name)
+	if r.opened != nil {
+		opts = append(opts, requeststate.Continue(r.opened)) // with the bindings and the mode of the round before
+	} else {
+		opts = append(opts, r.bind...)
+	}
+	return requeststate.SealJSON(ctx, r.guard.sealer, env, opts...)
+}
+
+// Abandoned tells the operator about a handler that neither returned nor failed. Call it when the handler panicked.
+func (r *Round) Abandoned(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.redeemed {
+		r.guard.Logger.LogAttrs(ctx, slog.LevelError, "requestState: the handler panicked after it redeemed; the flow stays spent",
+			slog.String("method", r.call.Method), slog.String("name", r.call.Name), slog.String("flow", hex.EncodeToString(r.opened.Flow[:6])))
+	}
+}
