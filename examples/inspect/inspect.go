@@ -50,7 +50,8 @@ func inspect(out *report, r *request) bool {
 	out.linef("size", "%d bytes", len(r.token))
 	if r.ring == nil {
 		f.public(out, r.token)
-		return out.verdict("nobody can say without the key: give -keys. The above is what everybody who holds the token can see, and may be a lie")
+		return out.verdict("nobody can say without the key: give -keys. " +
+			"The above is what everybody who holds the token can see, and may be a lie")
 	}
 	codec, err := f.codec(r.ring)
 	if err != nil {
@@ -70,8 +71,10 @@ func inspect(out *report, r *request) bool {
 
 // judge has the library itself check the token against the flags, with a store that spends nothing.
 func judge(codec requeststate.Codec, c *requeststate.Claims, r *request) string {
-	opts := []requeststate.Option{requeststate.AllowAnonymous(), requeststate.AllowAnyRequest(), requeststate.WithReplayStore(dry{}),
-		requeststate.WithMaxTokenSize(maxToken), requeststate.WithClock(func() time.Time { return r.now })}
+	opts := []requeststate.Option{
+		requeststate.AllowAnonymous(), requeststate.AllowAnyRequest(), requeststate.WithReplayStore(dry{}),
+		requeststate.WithMaxTokenSize(maxToken), requeststate.WithClock(func() time.Time { return r.now }),
+	}
 	audience := string(c.Audience)
 	if r.audience != nil {
 		audience = *r.audience
@@ -165,7 +168,8 @@ func publicBinary(out *report, token string) {
 func publicSigned(out *report, token string) {
 	publicBinary(out, token)
 	var c requeststate.Claims
-	if raw, err := base64.RawURLEncoding.DecodeString(token[5:]); err == nil && len(raw) >= 40 && c.Decode(raw[8:len(raw)-32]) == nil {
+	raw, err := base64.RawURLEncoding.DecodeString(token[5:])
+	if err == nil && len(raw) >= 40 && c.Decode(raw[8:len(raw)-32]) == nil {
 		out.claims(&c)
 	}
 }

@@ -2,9 +2,9 @@
 //
 //	go run ./examples/inspect -keys keyfile [-audience URL] [-principal PART]... [-method M -params JSON] [TOKEN]
 //
-// The token is an argument, or comes on standard input. The key file has one secret a line, in hex or base64url, or is a JWK Set;
-// the secrets themselves are never shown. Without -keys the output is what everybody who holds the token can see. Nothing is
-// ever spent: there is no replay store behind it.
+// The token is an argument, or comes on standard input. The key file has one secret a line, in hex or base64url, or
+// is a JWK Set; the secrets themselves are never shown. Without -keys the output is what everybody who holds the
+// token can see. Nothing is ever spent: there is no replay store behind it.
 //
 // It ends with 0 if the token would open, 1 if not or if nobody can say, and 2 on a mistake in its use.
 package main
@@ -73,7 +73,8 @@ func parse(args []string, stdin io.Reader, stderr io.Writer) (*request, error) {
 	})
 	f.StringVar(&r.method, "method", "", "the method of the request that would carry it, such as tools/call")
 	f.StringVar(&r.params, "params", "{}", "the params of that request, in `JSON`")
-	f.StringVar(&r.use, "use", "", "the mode that would be asked for: unlimited, single or redemption (default: the token's own)")
+	f.StringVar(&r.use, "use", "",
+		"the mode that would be asked for: unlimited, single or redemption (default: the token's own)")
 	if err := f.Parse(args); err != nil {
 		return nil, flag.ErrHelp // the flag set has said it
 	}

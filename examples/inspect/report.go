@@ -11,7 +11,8 @@ import (
 	"github.com/mcp-requeststate/requeststate-go/requeststate"
 )
 
-// report prints name and value a line. What comes from the token is quoted: it may have control characters for the terminal.
+// report prints name and value a line. What comes from the token is quoted: it may have control characters for the
+// terminal.
 type report struct {
 	w   io.Writer
 	now time.Time

@@ -1,5 +1,6 @@
-// Package polyglot has other languages read and write this library's tokens. The programs in node and python were written
-// from docs/token-format.md, docs/token-format-jwt.md and docs/request-digest.md, and share no code with it or each other.
+// Package polyglot has other languages read and write this library's tokens. The programs in node and python were
+// written from docs/token-format.md, docs/token-format-jwt.md and docs/request-digest.md, and share no code with it
+// or each other.
 package polyglot
 
 import (

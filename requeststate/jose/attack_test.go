@@ -116,8 +116,8 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestTagBoundary moves bytes of a JWE's ciphertext into its tag. go-jose joins the two before it decrypts, so it accepts
-// each of these spellings.
+// TestTagBoundary moves bytes of a JWE's ciphertext into its tag. go-jose joins the two before it decrypts, so it
+// accepts each of these spellings.
 func TestTagBoundary(t *testing.T) {
 	if len(formats()) < 2 {
 		return // no JWE under GODEBUG=fips140=only

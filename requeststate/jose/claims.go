@@ -32,8 +32,8 @@ const (
 	useSingleRedemption = "redemption"
 )
 
-// appendClaims appends c as the JSON object that docs/token-format-jwt.md describes. An audience that is not UTF-8 is an
-// error: JSON cannot say it.
+// appendClaims appends c as the JSON object that docs/token-format-jwt.md describes. An audience that is not UTF-8 is
+// an error: JSON cannot say it.
 func appendClaims(b []byte, c *requeststate.Claims) ([]byte, error) {
 	if !utf8.Valid(c.Audience) {
 		return nil, errors.New("jose: the audience is not valid UTF-8, so a JWT cannot name it")

@@ -168,7 +168,8 @@ func TestRefusedPayloads(t *testing.T) {
 
 var update = flag.Bool("update", false, "rewrite testdata/jwt-claims.json")
 
-// TestClaimsFile keeps testdata/jwt-claims.json, which other implementations are held against, equal to the tables here.
+// TestClaimsFile keeps testdata/jwt-claims.json, which other implementations are held against, equal to the tables
+// here.
 func TestClaimsFile(t *testing.T) {
 	type vector struct {
 		Payload []byte  `json:"payload"`         // base64, because some are not UTF-8

@@ -82,8 +82,9 @@ func (f *format) keyID(header string) (id requeststate.KeyID, ok bool) {
 	return requeststate.KeyID(out[:len(id)]), true
 }
 
-// split checks the number of segments, their lengths and their spelling, and returns the first. go-jose would be content with
-// trailing bits, with line breaks, and with a JWE tag that took bytes from the ciphertext: several spellings of one token.
+// split checks the number of segments, their lengths and their spelling, and returns the first. go-jose would be
+// content with trailing bits, with line breaks, and with a JWE tag that took bytes from the ciphertext: several
+// spellings of one token.
 func (f *format) split(token string) (header string, ok bool) {
 	rest := token
 	for i, want := range f.segments {
@@ -99,8 +100,8 @@ func (f *format) split(token string) (header string, ok bool) {
 	return header, true
 }
 
-// canonical reports whether s has no line break, which decoders skip, and zero trailing bits. Whether its characters are
-// base64url is left to go-jose.
+// canonical reports whether s has no line break, which decoders skip, and zero trailing bits. Whether its characters
+// are base64url is left to go-jose.
 func canonical(s string) bool {
 	if strings.ContainsAny(s, "\r\n") {
 		return false

@@ -1,12 +1,13 @@
-// Package jose makes sealers whose tokens are standard JWTs, for fleets where another language must read them, and for people
-// with a JWT debugger. The claims, bindings, single use and errors are those of the other formats; the cryptography and the key
-// formats are go-jose's.
+// Package jose makes sealers whose tokens are standard JWTs, for fleets where another language must read them, and
+// for people with a JWT debugger. The claims, bindings, single use and errors are those of the other formats; the
+// cryptography and the key formats are go-jose's.
 //
-// [NewJWS] signs (HS256): the client can read the state but not change it. [NewJWE] encrypts (A256KW and A256GCM, a fresh
-// content key for each token, so that no number of tokens is too many for one key).
+// [NewJWS] signs (HS256): the client can read the state but not change it. [NewJWE] encrypts (A256KW and A256GCM, a
+// fresh content key for each token, so that no number of tokens is too many for one key).
 //
-// The header is fixed. Its segment must equal, byte for byte, the one that the ring's key would write, and nothing of it is
-// interpreted; so there is no alg, crit, jwk, jku, zip or p2c to play with. docs/token-format-jwt.md has both formats exactly.
+// The header is fixed. Its segment must equal, byte for byte, the one that the ring's key would write, and nothing of
+// it is interpreted; so there is no alg, crit, jwk, jku, zip or p2c to play with. docs/token-format-jwt.md has both
+// formats exactly.
 package jose
 
 import (
@@ -21,15 +22,15 @@ import (
 // Type is the typ of every token's header (RFC 8725 section 3.11): no other kind of JWT has it.
 const Type = "mcp-rs+jwt"
 
-// NewJWS returns a sealer of signed tokens under the first key of ring that accepts all of its keys. Errors are those of
-// [requeststate.New].
+// NewJWS returns a sealer of signed tokens under the first key of ring that accepts all of its keys. Errors are those
+// of [requeststate.New].
 func NewJWS(ring *requeststate.Keyring, opts ...requeststate.Option) (requeststate.Sealer, error) {
 	return seal(opts)(NewJWSCodec(ring))
 }
 
-// NewJWE returns a sealer of encrypted tokens under the first key of ring that accepts all of its keys. It is an error under
-// GODEBUG=fips140=only, where go-jose's AES-GCM is not approved because it is given its nonce; use aead.New there. Other
-// errors are those of [requeststate.New].
+// NewJWE returns a sealer of encrypted tokens under the first key of ring that accepts all of its keys. It is an
+// error under GODEBUG=fips140=only, where go-jose's AES-GCM is not approved because it is given its nonce; use
+// aead.New there. Other errors are those of [requeststate.New].
 func NewJWE(ring *requeststate.Keyring, opts ...requeststate.Option) (requeststate.Sealer, error) {
 	return seal(opts)(NewJWECodec(ring))
 }

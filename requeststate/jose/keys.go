@@ -45,12 +45,13 @@ var purposes = []purpose{
 // maxKeys is far above any real ring; a longer set is a file given by mistake.
 const maxKeys = 1000
 
-// ParseKeys reads the secrets of a ring from a JWK Set, or from a single JWK (RFC 7517): keys of kty "oct" (RFC 7518 section
-// 6.4) with at least 32 bytes of a random source, which [requeststate.NewKey] checks. The order is kept, so that the first key
-// is the one to seal under. Members other than kty and k are not used: key ids are derived, never chosen.
+// ParseKeys reads the secrets of a ring from a JWK Set, or from a single JWK (RFC 7517): keys of kty "oct" (RFC 7518
+// section 6.4) with at least 32 bytes of a random source, which [requeststate.NewKey] checks. The order is kept, so
+// that the first key is the one to seal under. Members other than kty and k are not used: key ids are derived, never
+// chosen.
 //
-// A key of another kind, a secret that is there twice, a set without keys, and a key that [SecretJWKS] made are errors. Errors
-// never contain a part of jwks.
+// A key of another kind, a secret that is there twice, a set without keys, and a key that [SecretJWKS] made are
+// errors. Errors never contain a part of jwks.
 func ParseKeys(jwks []byte) ([]requeststate.Key, error) {
 	raws, err := split(jwks)
 	if err != nil {
@@ -112,10 +113,10 @@ func parseKey(raw []byte) (requeststate.Key, error) {
 	return requeststate.NewKey(secret)
 }
 
-// SecretJWKS returns a JWK Set for an implementation in another language: the sub-keys of each key of the ring, the key that
-// seals first, and not the keys' own secrets, which nothing but the ring needs. Each has a kid of key id and purpose, as in
-// "Ws1QtM2V1uk.jws"; docs/token-format-jwt.md lists the purposes. Leave out what the other side does not need. Everything in it is
-// secret: who has it makes tokens.
+// SecretJWKS returns a JWK Set for an implementation in another language: the sub-keys of each key of the ring, the
+// key that seals first, and not the keys' own secrets, which nothing but the ring needs. Each has a kid of key id and
+// purpose, as in "Ws1QtM2V1uk.jws"; docs/token-format-jwt.md lists the purposes. Leave out what the other side does
+// not need. Everything in it is secret: who has it makes tokens.
 func SecretJWKS(ring *requeststate.Keyring) ([]byte, error) {
 	if err := ring.Check(); err != nil {
 		return nil, err
@@ -127,7 +128,8 @@ func SecretJWKS(ring *requeststate.Keyring) ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			set.Keys = append(set.Keys, jose.JSONWebKey{Key: subkey, KeyID: key.ID().String() + p.suffix, Algorithm: p.alg, Use: p.use})
+			kid := key.ID().String() + p.suffix
+			set.Keys = append(set.Keys, jose.JSONWebKey{Key: subkey, KeyID: kid, Algorithm: p.alg, Use: p.use})
 		}
 	}
 	return json.Marshal(set)

@@ -2,9 +2,10 @@ package jose
 
 import "github.com/mcp-requeststate/requeststate-go/requeststate"
 
-// parseClaims sets c to what payload says, which it keeps and may change: c's slices point into it. payload is authenticated.
-// Everything that this format does not have is refused with [requeststate.ErrMalformed], so that no two readers of a token
-// can differ: names twice or unknown, other types, numbers that are not plain integers, strings that are not Unicode.
+// parseClaims sets c to what payload says, which it keeps and may change: c's slices point into it. payload is
+// authenticated. Everything that this format does not have is refused with [requeststate.ErrMalformed], so that no
+// two readers of a token can differ: names twice or unknown, other types, numbers that are not plain integers,
+// strings that are not Unicode.
 func parseClaims(payload []byte, c *requeststate.Claims) error {
 	*c = requeststate.Claims{Round: 1}
 	p := parser{scanner: scanner{b: payload}, c: c}

@@ -55,9 +55,9 @@ func (s *signer) open(token string) ([]byte, error) {
 	return payload, nil
 }
 
-// encrypter is AES-256 key wrap (RFC 7518 section 4.4, RFC 3394) of a content key for AES-256-GCM (section 5.3) that go-jose draws
-// anew for each token. Key wrap is deterministic and needs no nonce; the content key is used once, so GCM's nonce cannot
-// repeat under it.
+// encrypter is AES-256 key wrap (RFC 7518 section 4.4, RFC 3394) of a content key for AES-256-GCM (section 5.3) that
+// go-jose draws anew for each token. Key wrap is deterministic and needs no nonce; the content key is used once, so
+// GCM's nonce cannot repeat under it.
 type encrypter struct {
 	segment   string
 	encrypter jose.Encrypter
@@ -84,7 +84,8 @@ func (e *encrypter) seal(payload []byte) (string, error) {
 }
 
 func (e *encrypter) open(token string) ([]byte, error) {
-	obj, err := jose.ParseEncryptedCompact(token, []jose.KeyAlgorithm{jose.A256KW}, []jose.ContentEncryption{jose.A256GCM})
+	obj, err := jose.ParseEncryptedCompact(token,
+		[]jose.KeyAlgorithm{jose.A256KW}, []jose.ContentEncryption{jose.A256GCM})
 	if err != nil {
 		return nil, requeststate.ErrMalformed
 	}

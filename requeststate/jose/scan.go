@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth of arrays and objects in a state in JSON: enough for data, too little for anybody's stack. A deeper state travels
-// as text.
+// maxDepth of arrays and objects in a state in JSON: enough for data, too little for anybody's stack. A deeper state
+// travels as text.
 const maxDepth = 100
 
 // strictJSON reports whether s is one JSON value (RFC 8259) of Unicode strings, without white space around it.
@@ -16,8 +16,8 @@ func strictJSON(s []byte) bool {
 	return p.value(0) && p.i == len(s)
 }
 
-// scanner walks over JSON without making anything of it. Its methods report false at the first fault, and the position is
-// then of no use.
+// scanner walks over JSON without making anything of it. Its methods report false at the first fault, and the
+// position is then of no use.
 type scanner struct {
 	b []byte
 	i int
@@ -125,8 +125,8 @@ func (s *scanner) number() bool {
 	return true
 }
 
-// str walks over a string and returns where its contents are and whether they have escapes. Control characters, bytes that
-// are not UTF-8 and escapes of unpaired surrogates are faults.
+// str walks over a string and returns where its contents are and whether they have escapes. Control characters, bytes
+// that are not UTF-8 and escapes of unpaired surrogates are faults.
 func (s *scanner) str() (start, end int, escaped, ok bool) {
 	if !s.take('"') {
 		return 0, 0, false, false
