@@ -1,0 +1,20 @@
+package gosdk_test
+
+import (
+	"testing"
+
+	"github.com/mcp-requeststate/requeststate-go/requeststate/gosdk"
+	"github.com/mcp-requeststate/requeststate-go/requeststate/internal/mrtr/mrtrtest"
+)
+
+func TestAttacksOverHTTP(t *testing.T) {
+	mrtrtest.Run(t, mrtrtest.Adapter{Frozen: frozen, Internal: internal, Start: func(t *testing.T, w *mrtrtest.World) mrtrtest.Server {
+		return serveHTTP(t, newServer(t, w))
+	}})
+}
+
+func TestAttacksInMemory(t *testing.T) {
+	mrtrtest.Run(t, mrtrtest.Adapter{Frozen: frozen, Internal: internal, Start: func(t *testing.T, w *mrtrtest.World) mrtrtest.Server {
+		return serveMemory(t, newServer(t, w, gosdk.WithPrincipal(metaUser)))
+	}})
+}
