@@ -26,7 +26,8 @@ func params(tool, args string) map[string]any {
 	return map[string]any{"name": tool, "arguments": json.RawMessage(args)}
 }
 
-func answer(action string) map[string]any {
+// Answer is the inputResponses that answer every handler's question.
+func Answer(action string) map[string]any {
 	return map[string]any{"confirm": map[string]any{"action": action, "content": map[string]any{}}}
 }
 
@@ -39,13 +40,14 @@ func (a *Attacker) send(method string, p map[string]any) Response {
 	return r
 }
 
-// first calls a tool and returns the token that the question came with.
-func (a *Attacker) first(tool string) string {
+// First calls a tool and returns the token that the question came with.
+func (a *Attacker) First(tool string) string {
 	a.T.Helper()
-	return a.token(a.send("tools/call", params(tool, arguments)))
+	return a.Token(a.send("tools/call", params(tool, arguments)))
 }
 
-func (a *Attacker) token(r Response) string {
+// Token returns the token of a question.
+func (a *Attacker) Token(r Response) string {
 	a.T.Helper()
 	res := resultOf(a.T, r)
 	require.Equal(a.T, "input_required", res.Type, "%s%s", r.Result, r.Error)
@@ -54,10 +56,10 @@ func (a *Attacker) token(r Response) string {
 	return res.State
 }
 
-// retry accepts what was asked.
-func (a *Attacker) retry(tool, token string) Response {
+// Retry accepts what was asked.
+func (a *Attacker) Retry(tool, token string) Response {
 	a.T.Helper()
-	return a.retryWith(tool, arguments, token, answer("accept"))
+	return a.retryWith(tool, arguments, token, Answer("accept"))
 }
 
 func (a *Attacker) retryWith(tool, args, token string, answers map[string]any) Response {
@@ -90,7 +92,7 @@ func (a *Attacker) leave(tool, token string) {
 	ctx, cancel := context.WithCancel(a.T.Context())
 	defer cancel()
 	p := params(tool, arguments)
-	p["requestState"], p["inputResponses"] = token, answer("accept")
+	p["requestState"], p["inputResponses"] = token, Answer("accept")
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)

@@ -17,78 +17,78 @@ var Attacks = append(append(append(tokenAttacks, replayAttacks...), answerAttack
 
 // tokenAttacks present a token that is not good here.
 var tokenAttacks = []Attack{
-	{Name: "honest", Want: Done, Effects: 1, Run: func(a *Attacker) Response { return a.retry("plain", a.first("plain")) }},
+	{Name: "honest", Want: Done, Effects: 1, Run: func(a *Attacker) Response { return a.Retry("plain", a.First("plain")) }},
 	{Name: "tampered", Want: Frozen, Reason: "forged", Run: func(a *Attacker) Response {
-		return a.retry("plain", flip(a.first("plain"), 60))
+		return a.Retry("plain", flip(a.First("plain"), 60))
 	}},
 	{Name: "suffix", Want: Frozen, Reason: "forged", Run: func(a *Attacker) Response {
-		return a.retry("plain", a.first("plain")+"-TAMPERED")
+		return a.Retry("plain", a.First("plain")+"-TAMPERED")
 	}},
 	{Name: "garbage", Want: Frozen, Reason: "malformed", Run: func(a *Attacker) Response {
-		return a.retry("plain", "env=production")
+		return a.Retry("plain", "env=production")
 	}},
 	{Name: "oversized", Want: Frozen, Reason: "too large", Run: func(a *Attacker) Response {
-		return a.retry("plain", strings.Repeat("A", 65<<10))
+		return a.Retry("plain", strings.Repeat("A", 65<<10))
 	}},
 	{Name: "moved to another tool", Want: Frozen, Reason: "other request", Run: func(a *Attacker) Response {
-		return a.retry("plain2", a.first("plain"))
+		return a.Retry("plain2", a.First("plain"))
 	}},
 	{Name: "moved to a prompt", Want: Frozen, Reason: "other request", Run: func(a *Attacker) Response {
-		p := map[string]any{"name": "plain", "requestState": a.first("plain"), "inputResponses": answer("accept")}
+		p := map[string]any{"name": "plain", "requestState": a.First("plain"), "inputResponses": Answer("accept")}
 		return a.send("prompts/get", p)
 	}},
 	{Name: "other argument", Want: Frozen, Reason: "other request", Run: func(a *Attacker) Response {
-		return a.retryWith("plain", `{"card":"c-2","amount":9007199254740993}`, a.first("plain"), answer("accept"))
+		return a.retryWith("plain", `{"card":"c-2","amount":9007199254740993}`, a.First("plain"), Answer("accept"))
 	}},
 	{Name: "integer next to it", Want: Frozen, Reason: "other request", Run: func(a *Attacker) Response {
-		return a.retryWith("plain", `{"card":"c-1","amount":9007199254740992}`, a.first("plain"), answer("accept"))
+		return a.retryWith("plain", `{"card":"c-1","amount":9007199254740992}`, a.First("plain"), Answer("accept"))
 	}},
 	{Name: "member twice", Want: Frozen, Reason: "other request", Run: func(a *Attacker) Response {
-		return a.retryWith("plain", `{"card":"c-2","card":"c-1","amount":9007199254740993}`, a.first("plain"), answer("accept"))
+		return a.retryWith("plain", `{"card":"c-2","card":"c-1","amount":9007199254740993}`, a.First("plain"), Answer("accept"))
 	}},
 	{Name: "another user", Want: Frozen, Reason: "other principal", Run: func(a *Attacker) Response {
-		token := a.first("plain")
+		token := a.First("plain")
 		a.User = "bob"
-		return a.retry("plain", token)
+		return a.Retry("plain", token)
 	}},
 	{Name: "user to anonymous", Want: Frozen, Reason: "other principal", Run: func(a *Attacker) Response {
-		token := a.first("plain")
+		token := a.First("plain")
 		a.User = ""
-		return a.retry("plain", token)
+		return a.Retry("plain", token)
 	}},
 	{Name: "anonymous to user", Want: Frozen, Reason: "other principal", Run: func(a *Attacker) Response {
 		a.User = ""
-		token := a.first("plain")
+		token := a.First("plain")
 		a.User = "alice"
-		return a.retry("plain", token)
+		return a.Retry("plain", token)
 	}},
 	{Name: "expired", Want: Frozen, Reason: "expired", Run: func(a *Attacker) Response {
-		token := a.first("plain")
-		a.ahead.Store(int64(requeststate.DefaultTTL))
-		return a.retry("plain", token)
+		token := a.First("plain")
+		a.Advance(requeststate.DefaultTTL)
+		return a.Retry("plain", token)
 	}},
 	{Name: "from the future", Want: Frozen, Reason: "not yet valid", Run: func(a *Attacker) Response {
-		token := a.first("plain")
-		a.ahead.Store(-int64(2 * time.Minute))
-		return a.retry("plain", token)
+		token := a.First("plain")
+		a.Advance(-2 * time.Minute)
+		return a.Retry("plain", token)
 	}},
 	{Name: "retired key", Want: Frozen, Reason: "unknown key", Run: func(a *Attacker) Response {
-		token := a.first("plain")
+		token := a.First("plain")
 		require.NoError(a.T, a.Ring.Rotate(newKey(a.T)))
-		return a.retry("plain", token)
+		return a.Retry("plain", token)
 	}},
 	{Name: "rotated key", Want: Done, Effects: 1, Run: func(a *Attacker) Response {
 		key := newKey(a.T)
 		require.NoError(a.T, a.Ring.Rotate(key))
-		token := a.first("plain")
+		token := a.First("plain")
 		require.NoError(a.T, a.Ring.Rotate(newKey(a.T), key))
-		return a.retry("plain", token)
+		return a.Retry("plain", token)
 	}},
 	{Name: "other service", Want: Frozen, Reason: "other audience", Run: func(a *Attacker) Response {
-		return a.retry("plain", a.sealed("plain", requeststate.WithAudience("another")))
+		return a.Retry("plain", a.sealed("plain", requeststate.WithAudience("another")))
 	}},
 	{Name: "without single use", Want: Frozen, Reason: "other use mode", Run: func(a *Attacker) Response {
-		return a.retry("redeem", a.sealed("redeem", requeststate.WithAudience("mrtrtest")))
+		return a.Retry("redeem", a.sealed("redeem", requeststate.WithAudience("mrtrtest")))
 	}},
 }
 
@@ -113,9 +113,9 @@ func flip(token string, i int) string {
 // replayAttacks present a good token again.
 var replayAttacks = []Attack{
 	{Name: "replayed without single use", Want: Done, Effects: 5, Run: func(a *Attacker) (r Response) {
-		token := a.first("plain") // the trap: each of the five is valid
+		token := a.First("plain") // the trap: each of the five is valid
 		for range 5 {
-			r = a.retry("plain", token)
+			r = a.Retry("plain", token)
 		}
 		return r
 	}},
@@ -125,47 +125,47 @@ var replayAttacks = []Attack{
 	{Name: "64 clients, single use", Want: Frozen, Reason: "already used", Effects: 1, Run: concurrent("once")},
 	{Name: "64 clients, single redemption", Want: Frozen, Reason: "already used", Effects: 1, Run: concurrent("redeem")},
 	{Name: "round 1 replayed", Want: Frozen, Reason: "already used", Effects: 1, Run: func(a *Attacker) Response {
-		first := a.first("three")
-		through := func() Response { return a.retry("three", a.token(a.retry("three", first))) }
+		first := a.First("three")
+		through := func() Response { return a.Retry("three", a.Token(a.Retry("three", first))) }
 		require.NotNil(a.T, through().Result)
 		return through()
 	}},
 	{Name: "handler panics after redeeming", Want: Frozen, Reason: "already used", Run: func(a *Attacker) Response {
-		token := a.first("panics")
-		require.Nil(a.T, a.retry("panics", token).Result)
+		token := a.First("panics")
+		require.Nil(a.T, a.Retry("panics", token).Result)
 		assert.Contains(a.T, a.Log(), "panicked after it redeemed")
-		return a.retry("panics", token)
+		return a.Retry("panics", token)
 	}},
 	{Name: "client disconnects after redeeming", Want: Frozen, Reason: "already used", Effects: 1, Run: func(a *Attacker) Response {
-		token := a.first("slow")
+		token := a.First("slow")
 		a.leave("slow", token)
 		require.Eventually(a.T, func() bool { return a.Effects.Load() == 1 }, time.Minute, time.Millisecond)
-		return a.retry("slow", token)
+		return a.Retry("slow", token)
 	}},
 	{Name: "store forgot", Want: Frozen, Reason: "stale", Run: func(a *Attacker) Response {
-		token := a.first("redeem")
+		token := a.First("redeem")
 		a.Store.Forget(a.T)
-		return a.retry("redeem", token)
+		return a.Retry("redeem", token)
 	}},
 	{Name: "store is down, single redemption", Want: Internal, Reason: "unavailable", Run: down("redeem")},
 	{Name: "store is down, single use", Want: Internal, Reason: "unavailable", Run: down("once")},
 	{Name: "store was down", Want: Done, Effects: 1, Run: func(a *Attacker) Response {
-		token := a.first("redeem")
+		token := a.First("redeem")
 		a.Store.Down.Store(true)
-		require.NotNil(a.T, a.retry("redeem", token).Error)
+		require.NotNil(a.T, a.Retry("redeem", token).Error)
 		a.Store.Down.Store(false)
-		return a.retry("redeem", token)
+		return a.Retry("redeem", token)
 	}},
 	{Name: "declined", Want: Declined, Run: func(a *Attacker) Response {
-		return a.retryWith("redeem", arguments, a.first("redeem"), answer("decline"))
+		return a.retryWith("redeem", arguments, a.First("redeem"), Answer("decline"))
 	}},
 	{Name: "accepted after declining", Want: Done, Effects: 1, Run: func(a *Attacker) Response {
-		token := a.first("redeem")
-		require.NotNil(a.T, a.retryWith("redeem", arguments, token, answer("cancel")).Result)
-		return a.retry("redeem", token)
+		token := a.First("redeem")
+		require.NotNil(a.T, a.retryWith("redeem", arguments, token, Answer("cancel")).Result)
+		return a.Retry("redeem", token)
 	}},
 	{Name: "handler forgets to redeem", Want: Internal, Reason: "error", Effects: 1, Run: func(a *Attacker) Response {
-		r := a.retry("forgetful", a.first("forgetful"))
+		r := a.Retry("forgetful", a.First("forgetful"))
 		assert.Contains(a.T, a.Log(), "without Redeem or Waive")
 		return r
 	}},
@@ -173,28 +173,28 @@ var replayAttacks = []Attack{
 
 func replayed(tool string) func(*Attacker) Response {
 	return func(a *Attacker) Response {
-		token := a.first(tool)
-		require.NotNil(a.T, a.retry(tool, token).Result)
-		return a.retry(tool, token)
+		token := a.First(tool)
+		require.NotNil(a.T, a.Retry(tool, token).Result)
+		return a.Retry(tool, token)
 	}
 }
 
 func down(tool string) func(*Attacker) Response {
 	return func(a *Attacker) Response {
-		token := a.first(tool)
+		token := a.First(tool)
 		a.Store.Down.Store(true)
-		return a.retry(tool, token)
+		return a.Retry(tool, token)
 	}
 }
 
 // concurrent has 64 clients send one retry at once. One gets its result; it returns what all others got.
 func concurrent(tool string) func(*Attacker) Response {
 	return func(a *Attacker) (refused Response) {
-		token := a.first(tool)
+		token := a.First(tool)
 		responses := make([]Response, 64)
 		var all sync.WaitGroup
 		for i := range responses {
-			all.Go(func() { responses[i] = a.retry(tool, token) })
+			all.Go(func() { responses[i] = a.Retry(tool, token) })
 		}
 		all.Wait()
 		results := 0

@@ -7,65 +7,65 @@ import (
 
 // answerAttacks answer what was not asked.
 var answerAttacks = []Attack{
-	{Name: "answers without state", Want: Asked, Run: func(a *Attacker) Response { return a.retry("plain", "") }},
+	{Name: "answers without state", Want: Asked, Run: func(a *Attacker) Response { return a.Retry("plain", "") }},
 	{Name: "answers without state, single redemption", Want: Asked, Run: func(a *Attacker) Response {
-		return a.retry("redeem", "")
+		return a.Retry("redeem", "")
 	}},
 	{Name: "answers with an empty state", Want: Asked, Run: func(a *Attacker) Response {
 		p := params("plain", arguments)
-		p["requestState"], p["inputResponses"] = "", answer("accept")
+		p["requestState"], p["inputResponses"] = "", Answer("accept")
 		return a.send("tools/call", p)
 	}},
 	{Name: "state under another spelling", Want: Asked, Run: func(a *Attacker) Response {
 		p := params("plain", arguments)
-		token := a.first("plain")
-		p["RequestState"], p["reque\u017ftState"], p["inputResponses"] = token, token, answer("accept")
+		token := a.First("plain")
+		p["RequestState"], p["reque\u017ftState"], p["inputResponses"] = token, token, Answer("accept")
 		return a.send("tools/call", p)
 	}},
 	{Name: "state that is no string", Want: Refused, Run: func(a *Attacker) Response {
 		p := params("plain", arguments)
-		p["requestState"], p["inputResponses"] = map[string]any{"env": "production"}, answer("accept")
+		p["requestState"], p["inputResponses"] = map[string]any{"env": "production"}, Answer("accept")
 		return a.send("tools/call", p)
 	}},
 	{Name: "answers to another key", Want: Asked, Run: func(a *Attacker) Response {
-		a.first("plain")
-		return a.retryWith("plain", arguments, a.first("plain"), map[string]any{"confirmed": answer("accept")["confirm"]})
+		a.First("plain")
+		return a.retryWith("plain", arguments, a.First("plain"), map[string]any{"confirmed": Answer("accept")["confirm"]})
 	}},
 	{Name: "answer of another kind", Want: Asked, Run: func(a *Attacker) Response {
-		return a.retryWith("plain", arguments, a.first("plain"), map[string]any{"confirm": map[string]any{"roots": []any{}}})
+		return a.retryWith("plain", arguments, a.First("plain"), map[string]any{"confirm": map[string]any{"roots": []any{}}})
 	}},
 	{Name: "answer to an older question", Want: Asked, Run: func(a *Attacker) Response {
-		token := a.first("versioned")
+		token := a.First("versioned")
 		a.question.Store("2")
-		return a.retry("versioned", token)
+		return a.Retry("versioned", token)
 	}},
 	{Name: "answer to the same question", Want: Done, Effects: 1, Run: func(a *Attacker) Response {
-		return a.retry("versioned", a.first("versioned"))
+		return a.Retry("versioned", a.First("versioned"))
 	}},
 }
 
 // protocolAttacks use what the protocol has besides tool calls of modern clients.
 var protocolAttacks = []Attack{
 	{Name: "state on a method that has none", Want: Frozen, Reason: "already used", Effects: 1, Run: func(a *Attacker) Response {
-		token := a.first("once")
-		r := a.send("tools/list", map[string]any{"requestState": token, "inputResponses": answer("accept")})
+		token := a.First("once")
+		r := a.send("tools/list", map[string]any{"requestState": token, "inputResponses": Answer("accept")})
 		require.NotNil(a.T, r.Result) // untouched: neither refused nor spent
-		require.NotNil(a.T, a.retry("once", token).Result)
-		return a.retry("once", token)
+		require.NotNil(a.T, a.Retry("once", token).Result)
+		return a.Retry("once", token)
 	}},
 	{Name: "state-only result", Want: Done, Effects: 1, Run: func(a *Attacker) Response {
 		p := params("busy", arguments)
-		p["requestState"] = a.first("busy")
+		p["requestState"] = a.First("busy")
 		return a.send("tools/call", p)
 	}},
 	{Name: "state on a complete result", Want: Internal, Reason: "error", Run: func(a *Attacker) Response {
 		return a.send("tools/call", params("leaky", arguments))
 	}},
 	{Name: "two users, one question", Want: Frozen, Reason: "other principal", Run: func(a *Attacker) Response {
-		mine := a.first("plain")
+		mine := a.First("plain")
 		a.User = "bob"
-		assert.NotEqual(a.T, mine, a.first("plain"))
-		return a.retry("plain", mine)
+		assert.NotEqual(a.T, mine, a.First("plain"))
+		return a.Retry("plain", mine)
 	}},
 	{Name: "legacy client", Want: Done, Effects: 1, Run: func(a *Attacker) Response { return a.legacy("plain", nil) }},
 	{Name: "legacy client, single use", Want: Done, Effects: 1, Run: func(a *Attacker) Response { return a.legacy("once", nil) }},
@@ -79,11 +79,11 @@ var protocolAttacks = []Attack{
 		return a.legacy("leaky", nil)
 	}},
 	{Name: "legacy client with a forged state", Want: Frozen, Reason: "malformed", Run: func(a *Attacker) Response {
-		return a.legacy("plain", map[string]any{"requestState": "env=production", "inputResponses": answer("accept")})
+		return a.legacy("plain", map[string]any{"requestState": "env=production", "inputResponses": Answer("accept")})
 	}},
 	{Name: "legacy client replays a modern token", Want: Frozen, Reason: "already used", Effects: 1, Run: func(a *Attacker) Response {
-		token := a.first("redeem")
-		require.NotNil(a.T, a.retry("redeem", token).Result)
-		return a.legacy("redeem", map[string]any{"requestState": token, "inputResponses": answer("accept")})
+		token := a.First("redeem")
+		require.NotNil(a.T, a.Retry("redeem", token).Result)
+		return a.legacy("redeem", map[string]any{"requestState": token, "inputResponses": Answer("accept")})
 	}},
 }

@@ -53,6 +53,9 @@ func (w *World) NewSealer(t testing.TB, opts ...requeststate.Option) requeststat
 	return s
 }
 
+// Advance moves the clock.
+func (w *World) Advance(d time.Duration) { w.ahead.Add(int64(d)) }
+
 // Log is everything logged so far.
 func (w *World) Log() string { return w.log.String() }
 
