@@ -42,6 +42,10 @@ func TestFilesAndHeaders(t *testing.T) {
 func TestGuard(t *testing.T) {
 	c, _ := newClient(t)
 	const body = `{}`
+	header := func(name, value string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set(name, value) }
+	}
+	localhost := func(r *http.Request) { r.Host = strings.Replace(r.Host, "127.0.0.1", "localhost", 1) }
 	for name, tt := range map[string]struct {
 		method, path string
 		change       func(*http.Request)
@@ -51,16 +55,16 @@ func TestGuard(t *testing.T) {
 		"rebound name":        {"POST", "/api/session", func(r *http.Request) { r.Host = "evil.example" }, 421},
 		"rebound, reading":    {"GET", "/", func(r *http.Request) { r.Host = "evil.example:8642" }, 421},
 		"no origin":           {"POST", "/api/session", func(r *http.Request) { r.Header.Del("Origin") }, 403},
-		"foreign origin":      {"POST", "/api/session", func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") }, 403},
-		"null origin":         {"POST", "/api/session", func(r *http.Request) { r.Header.Set("Origin", "null") }, 403},
-		"foreign end":         {"POST", "/api/end", func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") }, 403},
-		"a form's type":       {"POST", "/api/session", func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, 415},
+		"foreign origin":      {"POST", "/api/session", header("Origin", "https://evil.example"), 403},
+		"null origin":         {"POST", "/api/session", header("Origin", "null"), 403},
+		"foreign end":         {"POST", "/api/end", header("Origin", "http://evil.example"), 403},
+		"a form's type":       {"POST", "/api/session", header("Content-Type", "text/plain"), 415},
 		"no type":             {"POST", "/api/session", func(r *http.Request) { r.Header.Del("Content-Type") }, 415},
 		"GET of an action":    {"GET", "/api/session", func(*http.Request) {}, 404},
 		"PUT":                 {"PUT", "/api/session", func(*http.Request) {}, 405},
 		"unknown action":      {"POST", "/api/nothing", func(*http.Request) {}, 405},
 		"no such file":        {"GET", "/../main.go", func(*http.Request) {}, 404},
-		"localhost as a name": {"GET", "/", func(r *http.Request) { r.Host = strings.Replace(r.Host, "127.0.0.1", "localhost", 1) }, 200},
+		"localhost as a name": {"GET", "/", localhost, 200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := c.request(tt.method, tt.path, body)
@@ -119,8 +123,10 @@ func TestSessionsAreBounded(t *testing.T) {
 	first := c.session
 	for range maxSessions + 20 {
 		clock.wait(time.Second)
-		c.start()
+		_, _, err := c.lab.sessions.start()
+		require.NoError(t, err)
 	}
+	c.start()
 	assert.Len(t, c.lab.sessions.all, maxSessions)
 	assert.Nil(t, c.lab.sessions.get(first), "the one idle longest made room")
 	assert.NotNil(t, c.lab.sessions.get(c.session))
@@ -184,7 +190,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 				c.call("present", map[string]any{"as": map[string]string{
 					"principal": "m" + strconv.Itoa(i), "method": "tools/call", "name": "n", "arguments": "{}"}})
 			case 2:
-				c.call("race", nil)
+				c.call("replay", nil)
 			default:
 				status, _ := c.do(c.request(http.MethodPost, "/api/mint", `{"session":"unknown"}`))
 				require.Equal(t, http.StatusNotFound, status)
@@ -204,7 +210,9 @@ func TestMemoryStaysFlat(t *testing.T) {
 
 func TestServeListensOnLoopbackOnly(t *testing.T) {
 	var out bytes.Buffer
-	err := serve(t.Context(), &out, "0.0.0.0:0")
+	brief, done := context.WithTimeout(t.Context(), 10*time.Second) // should it listen after all
+	defer done()
+	err := serve(brief, &out, "0.0.0.0:0")
 	require.ErrorContains(t, err, "not a loopback address")
 	require.Error(t, serve(t.Context(), &out, "127.0.0.1:http-but-wrong"))
 

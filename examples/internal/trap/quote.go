@@ -6,5 +6,5 @@ const (
 	Warning = "these measures bound the replay window and prevent cross-user and cross-request reuse, " +
 		"but do not by themselves guarantee single-use."
 	// WarningSource is where.
-	WarningSource = "MCP specification 2026-07-28, Multi Round-Trip Requests, Server Requirements"
+	WarningSource = "MCP specification 2026-07-28, Multi Round-Trip Requests, Server Requirements (Basic Workflow)"
 )
