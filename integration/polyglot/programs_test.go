@@ -90,7 +90,7 @@ func pythonCommand(t *testing.T) *exec.Cmd {
 type call struct {
 	Op        string   `json:"op"` // open, seal, digest, jwk
 	Format    string   `json:"format,omitempty"`
-	Token     string   `json:"token,omitempty"`
+	Token     string   `json:"token"`
 	Now       int64    `json:"now,omitempty"`
 	Audience  string   `json:"audience,omitempty"`
 	Principal []string `json:"principal,omitempty"`

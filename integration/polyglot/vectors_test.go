@@ -94,3 +94,45 @@ func sign(t *testing.T, ring *requeststate.Keyring, payload []byte) string {
 	m.Write([]byte(input))
 	return input + "." + b64.EncodeToString(m.Sum(nil))
 }
+
+// TestVectors gives the other implementations the vectors of the JWT formats.
+func TestVectors(t *testing.T) {
+	raw, err := os.ReadFile("../../testdata/vectors-jwt.json")
+	require.NoError(t, err)
+	var file struct {
+		Keys    []struct{ Secret string }
+		Vectors []struct {
+			Name, Reason, Flow string
+			Round              int
+			call
+		}
+	}
+	require.NoError(t, json.Unmarshal(raw, &file))
+	require.Greater(t, len(file.Vectors), 80)
+	var keys []requeststate.Key
+	for _, k := range file.Keys {
+		key, err := requeststate.ParseKey(k.Secret)
+		require.NoError(t, err)
+		keys = append(keys, key)
+	}
+	ring, err := requeststate.NewKeyring(keys[0], keys[1:]...)
+	require.NoError(t, err)
+	for _, p := range programs {
+		t.Run(p.name, func(t *testing.T) {
+			var calls []call
+			for _, v := range file.Vectors {
+				v.Op = "open"
+				calls = append(calls, v.call)
+			}
+			for i, a := range p.run(t, ring, base64.RawURLEncoding.EncodeToString([]byte("epoch")), calls...) {
+				v := file.Vectors[i]
+				assert.Equal(t, v.Reason, a.Error, "%s %s", v.Format, v.Name)
+				assert.Equal(t, string(v.State), string(a.State), "%s %s", v.Format, v.Name)
+				if v.Flow != "" {
+					assert.Equal(t, v.Flow, a.Flow, v.Name)
+					assert.Equal(t, v.Round, a.Round, v.Name)
+				}
+			}
+		})
+	}
+}
