@@ -34,6 +34,8 @@ func TestReplayAndRace(t *testing.T) {
 	require.Len(t, p.verdicts(), 5)
 	assert.Equal(t, 1, count(p.verdicts(), "PASS"), "%v", p.verdicts())
 	assert.Equal(t, 4, count(p.verdicts(), "refused already used"), "%v", p.verdicts())
+	p.click("#replay")
+	assert.Equal(t, "0 PASS, 5 refused: already used. It was spent before: mint a new token.", p.text("#replay-summary"))
 	p.click("#mint")
 	assert.False(t, eval[bool](p, `document.querySelector(".replays").checkVisibility()`), "an earlier token's replays")
 	p.click("#race")

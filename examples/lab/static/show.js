@@ -29,7 +29,8 @@ export function problem(err) {
 
 // request follows the method: what a name is called, and whether there are arguments.
 export function request(config) {
-  $("name-label").textContent = { "tools/call": "Tool", "prompts/get": "Prompt", "resources/read": "URI" }[config.method];
+  const names = { "tools/call": "Tool", "prompts/get": "Prompt", "resources/read": "URI" };
+  $("name-label").textContent = names[config.method];
   $("controls").elements.arguments.disabled = config.method === "resources/read";
   $("worthless").hidden = !config.without.includes("integrity");
 }
@@ -134,16 +135,24 @@ export function replays(verdicts) {
   document.querySelector(".replays").hidden = false;
   const passed = verdicts.filter((v) => v.passed).length;
   const reasons = [...new Set(verdicts.filter((v) => !v.passed).map((v) => v.reason))].join(", ");
-  summary("replay-summary", `${passed} PASS, ${verdicts.length - passed} refused${reasons && `: ${reasons}`}.`);
+  const text = `${passed} PASS, ${verdicts.length - passed} refused${reasons && `: ${reasons}`}.`;
+  summary("replay-summary", text + spent(passed, reasons));
+}
+
+// spent explains why a token has no use left at all.
+function spent(passed, reasons) {
+  return passed === 0 && reasons === "already used" ? " It was spent before: mint a new token." : "";
 }
 
 export function race(answer) {
   const reasons = answer.reasons && `: ${answer.reasons}`;
-  summary("race-summary", `50 at once: ${answer.accepted} accepted, ${answer.refused} refused${reasons}.`);
+  const text = `50 at once: ${answer.accepted} accepted, ${answer.refused} refused${reasons}.`;
+  summary("race-summary", text + spent(answer.accepted, answer.reasons));
 }
 
 export function rotated(v) {
-  summary("rotated", `The session has a new key. The last token, presented again: ${v.passed ? "PASS" : `refused (${v.reason})`}.`);
+  const verdict = v.passed ? "PASS" : `refused (${v.reason})`;
+  summary("rotated", `The session has a new key. The last token, presented again: ${verdict}.`);
 }
 
 export function flows(answer) {
