@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -38,7 +39,7 @@ func Middleware(sealer requeststate.Sealer, opts ...Option) (mcp.Middleware, err
 	if err != nil {
 		return nil, fmt.Errorf("gosdk: %w", err)
 	}
-	m := &middleware{guard: guard, principal: c.principal, templates: templates}
+	m := &middleware{guard: guard, principal: c.principal, templates: templates, missing: guard.Names()}
 	return m.wrap, nil
 }
 
@@ -46,7 +47,10 @@ type middleware struct {
 	guard     *mrtr.Guard
 	principal func(context.Context, mcp.Request) ([]string, error)
 	templates []template
-	known     atomic.Bool // the options' names exist
+	known     atomic.Bool // all names of the options exist
+
+	mu      sync.Mutex
+	missing []string // names of the options that have not been seen yet
 }
 
 func (m *middleware) wrap(next mcp.MethodHandler) mcp.MethodHandler {

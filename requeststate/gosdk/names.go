@@ -46,75 +46,84 @@ func (m *middleware) resourceName(uri string) string {
 
 // checkNames finds names in the options that nothing on the server has: a typing mistake there would leave a tool without
 // single use, in silence. Tools may be added after the middleware was made, so it looks at the first call, and again until all
-// are there.
+// have been seen. It sees what the caller would see in the lists, with the middleware inside this one.
 func (m *middleware) checkNames(ctx context.Context, next mcp.MethodHandler, req mcp.Request) error {
 	if m.known.Load() {
 		return nil
 	}
-	missing := m.guard.Names()
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	session, _ := req.GetSession().(*mcp.ServerSession)
-	for _, list := range []lister{listTools, listPrompts, listResources, listTemplates} {
-		for cursor := ""; len(missing) > 0; {
-			names, after, err := list(ctx, next, session, cursor)
+	l := lister{ctx, next, session, req.GetExtra()}
+	for _, list := range []func(lister, string) ([]string, string, error){
+		lister.tools, lister.prompts, lister.resources, lister.templates,
+	} {
+		for cursor := ""; len(m.missing) > 0; {
+			names, after, err := list(l, cursor)
 			if err != nil {
-				return fmt.Errorf("looking for %q: %w", missing, err)
+				return fmt.Errorf("looking for %q: %w", m.missing, err)
 			}
-			missing = slices.DeleteFunc(missing, func(name string) bool { return slices.Contains(names, name) })
+			m.missing = slices.DeleteFunc(m.missing, func(name string) bool { return slices.Contains(names, name) })
 			if cursor = after; cursor == "" {
 				break
 			}
 		}
 	}
-	if len(missing) > 0 {
-		return fmt.Errorf("no tool, prompt or resource of the server has the name %q that is in the middleware's options", missing)
+	if len(m.missing) > 0 {
+		return fmt.Errorf("no tool, prompt or resource of the server has the name %q that is in the middleware's options", m.missing)
 	}
 	m.known.Store(true)
 	return nil
 }
 
-// A lister returns one page of what the server has.
-type lister func(
-	ctx context.Context, next mcp.MethodHandler, s *mcp.ServerSession, cursor string,
-) (names []string, after string, err error)
+// A lister asks the server for one page of what it has, as the client could.
+type lister struct {
+	ctx     context.Context
+	next    mcp.MethodHandler
+	session *mcp.ServerSession
+	extra   *mcp.RequestExtra
+}
 
-func listTools(ctx context.Context, next mcp.MethodHandler, s *mcp.ServerSession, cursor string) ([]string, string, error) {
-	req := &mcp.ListToolsRequest{Session: s, Params: &mcp.ListToolsParams{Cursor: cursor}}
-	res, err := page[*mcp.ListToolsResult](ctx, next, "tools/list", req)
+func (l lister) tools(cursor string) ([]string, string, error) {
+	req := &mcp.ListToolsRequest{Session: l.session, Extra: l.extra, Params: &mcp.ListToolsParams{Cursor: cursor}}
+	res, err := page[*mcp.ListToolsResult](l, "tools/list", req)
 	if err != nil {
 		return nil, "", err
 	}
 	return names(res.Tools, func(t *mcp.Tool) string { return t.Name }), res.NextCursor, nil
 }
 
-func listPrompts(ctx context.Context, next mcp.MethodHandler, s *mcp.ServerSession, cursor string) ([]string, string, error) {
-	req := &mcp.ListPromptsRequest{Session: s, Params: &mcp.ListPromptsParams{Cursor: cursor}}
-	res, err := page[*mcp.ListPromptsResult](ctx, next, "prompts/list", req)
+func (l lister) prompts(cursor string) ([]string, string, error) {
+	req := &mcp.ListPromptsRequest{Session: l.session, Extra: l.extra, Params: &mcp.ListPromptsParams{Cursor: cursor}}
+	res, err := page[*mcp.ListPromptsResult](l, "prompts/list", req)
 	if err != nil {
 		return nil, "", err
 	}
 	return names(res.Prompts, func(p *mcp.Prompt) string { return p.Name }), res.NextCursor, nil
 }
 
-func listResources(ctx context.Context, next mcp.MethodHandler, s *mcp.ServerSession, cursor string) ([]string, string, error) {
-	req := &mcp.ListResourcesRequest{Session: s, Params: &mcp.ListResourcesParams{Cursor: cursor}}
-	res, err := page[*mcp.ListResourcesResult](ctx, next, "resources/list", req)
+func (l lister) resources(cursor string) ([]string, string, error) {
+	req := &mcp.ListResourcesRequest{Session: l.session, Extra: l.extra, Params: &mcp.ListResourcesParams{Cursor: cursor}}
+	res, err := page[*mcp.ListResourcesResult](l, "resources/list", req)
 	if err != nil {
 		return nil, "", err
 	}
 	return names(res.Resources, func(r *mcp.Resource) string { return r.URI }), res.NextCursor, nil
 }
 
-func listTemplates(ctx context.Context, next mcp.MethodHandler, s *mcp.ServerSession, cursor string) ([]string, string, error) {
-	req := &mcp.ListResourceTemplatesRequest{Session: s, Params: &mcp.ListResourceTemplatesParams{Cursor: cursor}}
-	res, err := page[*mcp.ListResourceTemplatesResult](ctx, next, "resources/templates/list", req)
+func (l lister) templates(cursor string) ([]string, string, error) {
+	req := &mcp.ListResourceTemplatesRequest{
+		Session: l.session, Extra: l.extra, Params: &mcp.ListResourceTemplatesParams{Cursor: cursor},
+	}
+	res, err := page[*mcp.ListResourceTemplatesResult](l, "resources/templates/list", req)
 	if err != nil {
 		return nil, "", err
 	}
 	return names(res.ResourceTemplates, func(t *mcp.ResourceTemplate) string { return t.URITemplate }), res.NextCursor, nil
 }
 
-func page[R mcp.Result](ctx context.Context, next mcp.MethodHandler, method string, req mcp.Request) (R, error) {
-	res, err := next(ctx, method, req)
+func page[R mcp.Result](l lister, method string, req mcp.Request) (R, error) {
+	res, err := l.next(l.ctx, method, req)
 	typed, ok := res.(R)
 	if err == nil && !ok {
 		err = fmt.Errorf("%s returned a %T", method, res)

@@ -3,6 +3,8 @@ package mrtrtest
 import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcp-requeststate/requeststate-go/requeststate/internal/mrtr"
 )
 
 // answerAttacks answer what was not asked.
@@ -73,7 +75,9 @@ var protocolAttacks = []Attack{
 		return a.legacy("redeem", nil)
 	}},
 	{Name: "legacy client, two rounds", Want: Refused, Reason: "error", Run: func(a *Attacker) Response {
-		return a.legacy("three", nil)
+		r := a.legacy("three", nil)
+		assert.Contains(a.T, string(r.Error), mrtr.SecondRound)
+		return r
 	}},
 	{Name: "legacy client, complete result with state", Want: Internal, Reason: "error", Run: func(a *Attacker) Response {
 		return a.legacy("leaky", nil)

@@ -1,0 +1,103 @@
+// Command overhead measures what the middleware for the official Go SDK costs end to end: two-round tool calls over loopback
+// HTTP, without it and with it by turns.
+//
+//	go run ./integration/gosdk/overhead [-pairs 10] [-flows 2000] [-clients 16]
+//
+// The server is a process of its own, so that its CPU time is measured without the clients'. Each pair runs plain and sealed one
+// after the other, in changing order, and gives one ratio; what is printed is the median of the ratios and their range.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"time"
+)
+
+func main() {
+	pairs := flag.Int("pairs", 10, "pairs of runs")
+	flows := flag.Int("flows", 2000, "flows of one run, of two requests each")
+	clients := flag.Int("clients", 16, "concurrent clients")
+	serving := flag.Bool("server", false, "be the server")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	var err error
+	if *serving {
+		err = serve(ctx)
+	} else {
+		err = measure(ctx, os.Stdout, *pairs, *flows, *clients)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "overhead:", err)
+		os.Exit(1)
+	}
+}
+
+// variants are the servers that are compared with plain. Each is a path. Plain itself shows what is noise.
+var variants = []string{"plain", "sealed", "redeemed"}
+
+func measure(ctx context.Context, out io.Writer, pairs, flows, clients int) error {
+	server, err := startServer(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.stop()
+	sealUS, openUS, err := alone(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "seal %.1f µs, open %.1f µs alone; %d pairs of %d flows, %d clients\n", sealUS, openUS, pairs, flows, clients)
+	for _, variant := range variants { // warm up
+		if _, err := server.run(ctx, variant, flows/4, clients); err != nil {
+			return err
+		}
+	}
+	for _, variant := range variants {
+		var cpu, throughput []float64
+		var plainUS []float64
+		for i := range pairs {
+			a, b, err := pair(ctx, server, variant, i%2 == 1, flows, clients)
+			if err != nil {
+				return err
+			}
+			cpu = append(cpu, float64(b.cpu)/float64(a.cpu))
+			throughput = append(throughput, float64(a.wall)/float64(b.wall))
+			plainUS = append(plainUS, float64(a.cpu.Microseconds())/float64(flows))
+		}
+		fmt.Fprintf(out, "%-8s  server CPU per flow × %s   throughput × %s   (plain: %s µs of CPU per flow)\n",
+			variant, spread(cpu, "%.3f"), spread(throughput, "%.3f"), spread(plainUS, "%.0f"))
+	}
+	return nil
+}
+
+// pair runs plain and the variant, the variant first if turned.
+func pair(ctx context.Context, s *server, variant string, turned bool, flows, clients int) (plain, other cost, err error) {
+	order := []struct {
+		path string
+		to   *cost
+	}{{"plain", &plain}, {variant, &other}}
+	if turned {
+		slices.Reverse(order)
+	}
+	for _, o := range order {
+		if *o.to, err = s.run(ctx, o.path, flows, clients); err != nil {
+			return plain, other, err
+		}
+	}
+	return plain, other, nil
+}
+
+// cost is what one run took.
+type cost struct{ cpu, wall time.Duration }
+
+func spread(values []float64, format string) string {
+	slices.Sort(values)
+	n := len(values)
+	median := (values[n/2] + values[(n-1)/2]) / 2
+	return fmt.Sprintf(format+" ("+format+" to "+format+")", median, values[0], values[n-1])
+}

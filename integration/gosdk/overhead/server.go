@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcp-requeststate/requeststate-go/requeststate"
+	"github.com/mcp-requeststate/requeststate-go/requeststate/aead"
+	"github.com/mcp-requeststate/requeststate-go/requeststate/gosdk"
+	"github.com/mcp-requeststate/requeststate-go/requeststate/replay"
+)
+
+// serve prints its address and serves /plain, /sealed, /redeemed and /cpu until ctx ends.
+func serve(ctx context.Context) error {
+	sealer, err := newSealer()
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/plain", handler(false))
+	for path, opts := range map[string][]gosdk.Option{"/sealed": nil, "/redeemed": {gosdk.SingleRedemption("pay")}} {
+		protect, err := gosdk.Middleware(sealer, opts...)
+		if err != nil {
+			return err
+		}
+		mux.Handle(path, handler(opts != nil, protect))
+	}
+	mux.HandleFunc("/cpu", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, int64(cpuTime())) })
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println("http://" + listener.Addr().String())
+	s := &http.Server{Handler: mux}
+	context.AfterFunc(ctx, func() { _ = s.Close() })
+	if err := s.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// cpuTime is what this process has used, in user and system mode.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func newSealer() (requeststate.Sealer, error) {
+	key, err := requeststate.GenerateKey()
+	if err != nil {
+		return nil, err
+	}
+	ring, err := requeststate.NewKeyring(key)
+	if err != nil {
+		return nil, err
+	}
+	store, err := replay.NewMemory()
+	if err != nil {
+		return nil, err
+	}
+	return aead.New(ring, requeststate.WithAudience("overhead"), requeststate.WithReplayStore(store))
+}
+
+func handler(redeem bool, protect ...mcp.Middleware) http.Handler {
+	s := mcp.NewServer(&mcp.Implementation{Name: "overhead", Version: "1"}, nil)
+	mcp.AddTool(s, &mcp.Tool{Name: "pay"}, pay(redeem))
+	s.AddReceivingMiddleware(protect...)
+	streamable := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
+		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+	return authenticated(streamable)
+}
+
+type order struct {
+	Payee  string `json:"payee"`
+	Amount int64  `json:"amount"`
+	Note   string `json:"note"`
+}
+
+// pay asks once, with a small state, as the typical tool does.
+func pay(redeem bool) mcp.ToolHandlerFor[order, any] {
+	return func(ctx context.Context, req *mcp.CallToolRequest, o order) (*mcp.CallToolResult, any, error) {
+		if req.Params.InputResponses["confirm"] == nil {
+			return &mcp.CallToolResult{
+				InputRequests: mcp.InputRequestMap{"confirm": &mcp.ElicitParams{Message: fmt.Sprintf("Pay %d?", o.Amount)}},
+				RequestState:  fmt.Sprintf(`{"step":1,"payee":%q,"amount":%d}`, o.Payee, o.Amount),
+			}, nil, nil
+		}
+		if redeem {
+			if err := gosdk.Redeem(ctx); err != nil {
+				return nil, nil, err
+			}
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "paid"}}}, nil, nil
+	}
+}
