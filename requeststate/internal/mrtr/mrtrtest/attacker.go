@@ -98,7 +98,11 @@ func (a *Attacker) leave(tool, token string) {
 		defer close(gone)
 		_, _ = a.Server.Do(ctx, a.User, "tools/call", p) // it is cancelled, whatever it says
 	}()
-	<-a.redeemed
+	select {
+	case <-a.redeemed:
+	case <-gone:
+		a.T.Error("the handler did not redeem")
+	}
 	cancel()
 	<-gone
 }

@@ -87,6 +87,9 @@ var tokenAttacks = []Attack{
 	{Name: "other service", Want: Frozen, Reason: "other audience", Run: func(a *Attacker) Response {
 		return a.Retry("plain", a.sealed("plain", requeststate.WithAudience("another")))
 	}},
+	{Name: "envelope of another version", Want: Asked, Run: func(a *Attacker) Response {
+		return a.Retry("plain", a.sealed("plain", requeststate.WithAudience("mrtrtest")))
+	}},
 	{Name: "without single use", Want: Frozen, Reason: "other use mode", Run: func(a *Attacker) Response {
 		return a.Retry("redeem", a.sealed("redeem", requeststate.WithAudience("mrtrtest")))
 	}},
@@ -95,7 +98,8 @@ var tokenAttacks = []Attack{
 // sealed is a token made under the server's own keys by another program.
 func (a *Attacker) sealed(tool string, opts ...requeststate.Option) string {
 	s := a.NewSealer(a.T, opts...)
-	token, err := requeststate.SealJSON(a.T.Context(), s, map[string]any{"v": 1},
+	envelope := map[string]any{"v": 99, "state": "x", "asked": map[string]any{"confirm": "elicitation/create"}}
+	token, err := requeststate.SealJSON(a.T.Context(), s, envelope,
 		requeststate.Principal(a.User), requeststate.ToolCall(tool, json.RawMessage(arguments)))
 	require.NoError(a.T, err)
 	return token
@@ -139,7 +143,7 @@ var replayAttacks = []Attack{
 	{Name: "client disconnects after redeeming", Want: Frozen, Reason: "already used", Effects: 1, Run: func(a *Attacker) Response {
 		token := a.First("slow")
 		a.leave("slow", token)
-		require.Eventually(a.T, func() bool { return a.Effects.Load() == 1 }, time.Minute, time.Millisecond)
+		require.Eventually(a.T, func() bool { return a.Effects.Load() == 1 }, 30*time.Second, time.Millisecond)
 		return a.Retry("slow", token)
 	}},
 	{Name: "store forgot", Want: Frozen, Reason: "stale", Run: func(a *Attacker) Response {
