@@ -109,10 +109,7 @@ func (s *server) do(ctx context.Context, method, path string, body []byte) ([]by
 	if err != nil {
 		return nil, err
 	}
-	for name, value := range map[string]string{
-		"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer alice",
-		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "pay",
-	} {
+	for name, value := range headers {
 		req.Header.Set(name, value)
 	}
 	res, err := s.client.Do(req)
@@ -127,11 +124,17 @@ func (s *server) do(ctx context.Context, method, path string, body []byte) ([]by
 	return text, err
 }
 
+var headers = map[string]string{
+	"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer alice",
+	"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "pay",
+}
+
 const (
 	first = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{` +
 		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}},` +
 		`"name":"pay","arguments":` + arguments
-	arguments = `{"payee":"DE89 3704 0044 0532 0130 00","amount":12500,"note":"rent of May"}`
+	retryFormat = `%s,"requestState":%q,"inputResponses":{"confirm":{"action":"accept","content":{}}}}}`
+	arguments   = `{"payee":"DE89 3704 0044 0532 0130 00","amount":12500,"note":"rent of May"}`
 )
 
 // flow is a first call and its retry.
@@ -144,11 +147,7 @@ func (s *server) flow(ctx context.Context, path string) error {
 	if err := json.Unmarshal(text, &asked); err != nil {
 		return err
 	}
-	state, err := json.Marshal(asked.Result.RequestState)
-	if err != nil {
-		return err
-	}
-	retry := fmt.Sprintf(`%s,"requestState":%s,"inputResponses":{"confirm":{"action":"accept","content":{}}}}}`, first, state)
+	retry := fmt.Sprintf(retryFormat, first, asked.Result.RequestState)
 	if text, err = s.do(ctx, http.MethodPost, "/"+path, []byte(retry)); err != nil {
 		return err
 	}

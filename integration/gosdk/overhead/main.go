@@ -38,8 +38,9 @@ func main() {
 	}
 }
 
-// variants are the servers that are compared with plain. Each is a path. Plain itself shows what is noise.
-var variants = []string{"plain", "sealed", "redeemed"}
+// variants are the servers that are compared with plain. Each is a path. Plain itself shows what is noise, and
+// padded, a plain state as long as a token, what the SDK takes for carrying it.
+var variants = []string{"plain", "padded", "sealed", "redeemed"}
 
 func measure(ctx context.Context, out io.Writer, pairs, flows, clients int) error {
 	server, err := startServer(ctx)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"syscall"
 	"time"
 
@@ -17,20 +18,21 @@ import (
 	"github.com/mcp-requeststate/requeststate-go/requeststate/replay"
 )
 
-// serve prints its address and serves /plain, /sealed, /redeemed and /cpu until ctx ends.
+// serve prints its address and serves /plain, /padded, /sealed, /redeemed and /cpu until ctx ends.
 func serve(ctx context.Context) error {
 	sealer, err := newSealer()
 	if err != nil {
 		return err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/plain", handler(false))
+	mux.Handle("/plain", handler(false, ""))
+	mux.Handle("/padded", handler(false, strings.Repeat("x", 300)))
 	for path, opts := range map[string][]gosdk.Option{"/sealed": nil, "/redeemed": {gosdk.SingleRedemption("pay")}} {
 		protect, err := gosdk.Middleware(sealer, opts...)
 		if err != nil {
 			return err
 		}
-		mux.Handle(path, handler(opts != nil, protect))
+		mux.Handle(path, handler(opts != nil, "", protect))
 	}
 	mux.HandleFunc("/cpu", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, int64(cpuTime())) })
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -71,9 +73,9 @@ func newSealer() (requeststate.Sealer, error) {
 	return aead.New(ring, requeststate.WithAudience("overhead"), requeststate.WithReplayStore(store))
 }
 
-func handler(redeem bool, protect ...mcp.Middleware) http.Handler {
+func handler(redeem bool, padding string, protect ...mcp.Middleware) http.Handler {
 	s := mcp.NewServer(&mcp.Implementation{Name: "overhead", Version: "1"}, nil)
-	mcp.AddTool(s, &mcp.Tool{Name: "pay"}, pay(redeem))
+	mcp.AddTool(s, &mcp.Tool{Name: "pay"}, pay(redeem, padding))
 	s.AddReceivingMiddleware(protect...)
 	streamable := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
 		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
@@ -87,12 +89,12 @@ type order struct {
 }
 
 // pay asks once, with a small state, as the typical tool does.
-func pay(redeem bool) mcp.ToolHandlerFor[order, any] {
+func pay(redeem bool, padding string) mcp.ToolHandlerFor[order, any] {
 	return func(ctx context.Context, req *mcp.CallToolRequest, o order) (*mcp.CallToolResult, any, error) {
 		if req.Params.InputResponses["confirm"] == nil {
 			return &mcp.CallToolResult{
 				InputRequests: mcp.InputRequestMap{"confirm": &mcp.ElicitParams{Message: fmt.Sprintf("Pay %d?", o.Amount)}},
-				RequestState:  fmt.Sprintf(`{"step":1,"payee":%q,"amount":%d}`, o.Payee, o.Amount),
+				RequestState:  fmt.Sprintf(`{"step":1,"payee":%q,"amount":%d}`, o.Payee, o.Amount) + padding,
 			}, nil, nil
 		}
 		if redeem {
