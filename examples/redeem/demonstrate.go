@@ -28,7 +28,9 @@ func demonstrate(ctx context.Context, at place, out, wire io.Writer) error {
 		return err
 	}
 	defer d.bob.Close()
-	for _, step := range []func(context.Context) error{d.withoutSingleUse, d.withSingleUse, d.anotherUser, d.otherArguments, d.expired} {
+	for _, step := range []func(context.Context) error{
+		d.withoutSingleUse, d.withSingleUse, d.anotherUser, d.otherArguments, d.expired,
+	} {
 		if err := step(ctx); err != nil {
 			return err
 		}

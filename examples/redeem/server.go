@@ -31,7 +31,7 @@ func newServer(store requeststate.ReplayStore, logs *slog.Logger) (http.Handler,
 	}
 	server := mcp.NewServer(&mcp.Implementation{Name: "gift-cards", Version: "1.0.0"}, nil)
 	shop := &shop{}
-	mcp.AddTool(server, &mcp.Tool{Name: trap, Description: "Redeem a gift card, any number of times"}, shop.redeemer(false))
+	mcp.AddTool(server, &mcp.Tool{Name: trap, Description: "Redeem a gift card, again and again"}, shop.redeemer(false))
 	mcp.AddTool(server, &mcp.Tool{Name: safe, Description: "Redeem a gift card, once"}, shop.redeemer(true))
 	mcp.AddTool(server, &mcp.Tool{Name: hurried, Description: "Redeem a gift card, once and soon"}, shop.redeemer(true))
 

@@ -23,15 +23,15 @@ type cardOutput struct {
 	Balance  int  `json:"balance" jsonschema:"the user's balance in euros"`
 }
 
-// offer is what the handler remembers between the question and the answer: what the user has been asked. It travels through the
-// client, sealed.
+// offer is what the handler remembers between the question and the answer: what the user has been asked. It travels
+// through the client, sealed.
 type offer struct {
 	Card  string `json:"card"`
 	Euros int    `json:"euros"`
 }
 
-// shop has the balances. A real one also knows which cards are used up: single use is per approval, and five approvals are five.
-// It would note that in the same transaction as the credit and the redemption (gosdk.RedeemWith).
+// shop has the balances. A real one also knows which cards are used up: single use is per approval, and five
+// approvals are five. It would note that in the same transaction as the credit and the redemption (gosdk.RedeemWith).
 type shop struct {
 	mu       sync.Mutex
 	balances map[string]int // by user, in euros

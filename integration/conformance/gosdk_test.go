@@ -21,8 +21,9 @@ func TestScenariosAreAll(t *testing.T) {
 	assert.Equal(t, conformance.Scenarios, slices.Compact(listed))
 }
 
-// unasked is the one check that answers a question which nobody has asked, and wants the answer taken. The middleware drops it,
-// unless the server says AllowUnaskedAnswers, and the suite warns. It is the check of input-required-result-ignore-extra-params.
+// unasked is the one check that answers a question which nobody has asked, and wants the answer taken. The middleware
+// drops it, unless the server says AllowUnaskedAnswers, and the suite warns. It is the check of
+// input-required-result-ignore-extra-params.
 const unasked = "sep-2322-ignore-unexpected-params"
 
 func TestGoSDK(t *testing.T) {
@@ -54,7 +55,8 @@ func TestGoSDKWithoutTheMiddleware(t *testing.T) {
 	server := httptest.NewServer(everything.Handler())
 	defer server.Close()
 	checks := suite.Run(t, server.URL, "input-required-result-tampered-state")
-	assert.True(t, slices.ContainsFunc(checks, func(c conformance.Check) bool { return c.Status == "FAILURE" }), "%v", checks)
+	failed := slices.ContainsFunc(checks, func(c conformance.Check) bool { return c.Status == "FAILURE" })
+	assert.True(t, failed, "%v", checks)
 }
 
 func serve(t *testing.T, opts ...gosdk.Option) string {

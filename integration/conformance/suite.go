@@ -1,5 +1,5 @@
-// Package conformance runs the official MCP conformance suite (npm: @modelcontextprotocol/conformance) against servers of this
-// project.
+// Package conformance runs the official MCP conformance suite (npm: @modelcontextprotocol/conformance) against
+// servers of this project.
 package conformance
 
 import (

@@ -21,7 +21,8 @@ func Need(t testing.TB, what string) {
 	t.Skip("install " + what)
 }
 
-// Install returns a folder with the node_modules of dir's package.json and package-lock.json. Scripts of packages do not run.
+// Install returns a folder with the node_modules of dir's package.json and package-lock.json. Scripts of packages do
+// not run.
 func Install(t testing.TB, dir string) string {
 	t.Helper()
 	npm, err := exec.LookPath("npm")
@@ -42,6 +43,13 @@ func Install(t testing.TB, dir string) string {
 	if _, err := os.Stat(place); err == nil {
 		return place
 	}
+	install(t, npm, dir, parent, place)
+	return place
+}
+
+// install fills place, which is in parent.
+func install(t testing.TB, npm, dir, parent, place string) {
+	t.Helper()
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -53,9 +61,9 @@ func Install(t testing.TB, dir string) string {
 	if err := os.CopyFS(temporary, manifests(dir)); err != nil {
 		t.Fatal(err)
 	}
-	install := exec.CommandContext(t.Context(), npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	install.Dir = temporary
-	if out, err := install.CombinedOutput(); err != nil {
+	ci := exec.CommandContext(t.Context(), npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	ci.Dir = temporary
+	if out, err := ci.CombinedOutput(); err != nil {
 		Need(t, fmt.Sprintf("the npm packages of %s, which failed: %v\n%s", dir, err, out))
 	}
 	// Another test may have been quicker; its folder is as good.
@@ -64,7 +72,6 @@ func Install(t testing.TB, dir string) string {
 			t.Fatal(err)
 		}
 	}
-	return place
 }
 
 // Node returns a Node.js of version 22 or newer: the one that the packages in place bring, or the machine's.

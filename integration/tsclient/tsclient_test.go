@@ -25,7 +25,8 @@ func TestTypeScriptClient(t *testing.T) {
 	require.NoError(t, err)
 	copied := filepath.Join(t.TempDir(), "client.mjs")
 	require.NoError(t, os.WriteFile(copied, script, 0o644))
-	require.NoError(t, os.Symlink(filepath.Join(place, "node_modules"), filepath.Join(filepath.Dir(copied), "node_modules")))
+	packages := filepath.Join(filepath.Dir(copied), "node_modules")
+	require.NoError(t, os.Symlink(filepath.Join(place, "node_modules"), packages))
 
 	out, err := exec.CommandContext(t.Context(), node, copied, at).CombinedOutput()
 	require.NoError(t, err, "%s", out)
@@ -37,7 +38,8 @@ func TestTypeScriptClient(t *testing.T) {
 // startRedeem builds and starts the example, and returns the line that says where it is.
 func startRedeem(t *testing.T) string {
 	program := filepath.Join(t.TempDir(), "redeem")
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", filepath.Join("..", "..", "examples"), "-o", program, "./redeem")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./redeem")
+	build.Dir = filepath.Join("..", "..", "examples")
 	build.Env = append(os.Environ(), "GOWORK=off")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)

@@ -8,13 +8,13 @@ import (
 )
 
 func TestAttacksOverHTTP(t *testing.T) {
-	mrtrtest.Run(t, mrtrtest.Adapter{Frozen: frozen, Internal: internal, Start: func(t *testing.T, w *mrtrtest.World) mrtrtest.Server {
-		return serveHTTP(t, newServer(t, w))
-	}})
+	start := func(t *testing.T, w *mrtrtest.World) mrtrtest.Server { return serveHTTP(t, newServer(t, w)) }
+	mrtrtest.Run(t, mrtrtest.Adapter{Frozen: frozen, Internal: internal, Start: start})
 }
 
 func TestAttacksInMemory(t *testing.T) {
-	mrtrtest.Run(t, mrtrtest.Adapter{Frozen: frozen, Internal: internal, Start: func(t *testing.T, w *mrtrtest.World) mrtrtest.Server {
+	start := func(t *testing.T, w *mrtrtest.World) mrtrtest.Server {
 		return serveMemory(t, newServer(t, w, gosdk.WithPrincipal(metaUser)))
-	}})
+	}
+	mrtrtest.Run(t, mrtrtest.Adapter{Frozen: frozen, Internal: internal, Start: start})
 }

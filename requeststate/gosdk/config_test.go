@@ -29,7 +29,7 @@ func TestConfigurationErrors(t *testing.T) {
 		"no sealer":         {nil, nil, "nil Sealer"},
 		"no store":          {storeless, []gosdk.Option{gosdk.SingleUse("a")}, "needs WithReplayStore"},
 		"no store either":   {storeless, []gosdk.Option{gosdk.SingleRedemption("a")}, "needs WithReplayStore"},
-		"both modes":        {w.Sealer, []gosdk.Option{gosdk.SingleUse("a"), gosdk.SingleRedemption("b", "a")}, `"a" is to be both`},
+		"both modes":        {w.Sealer, []gosdk.Option{gosdk.SingleUse("a"), gosdk.SingleRedemption("a")}, `"a" is to be both`},
 		"no names":          {w.Sealer, []gosdk.Option{gosdk.SingleUse()}, "of no names"},
 		"TTL of no names":   {w.Sealer, []gosdk.Option{gosdk.TTL(time.Minute)}, "of no names"},
 		"two TTLs":          {w.Sealer, []gosdk.Option{gosdk.TTL(time.Minute, "a"), gosdk.TTL(time.Second, "a")}, "two TTLs"},
@@ -77,7 +77,7 @@ func TestNamesMustExist(t *testing.T) {
 		return r
 	}
 	assert.JSONEq(t, internal, string(call().Error))
-	assert.Contains(t, w.Log(), `has the name [\"late\"]`)
+	assert.Contains(t, w.Log(), `options name [\"late\"]`)
 	r, err := m.Do(t.Context(), "", "tools/list", nil)
 	require.NoError(t, err)
 	assert.NotNil(t, r.Result, "other methods are untouched")
@@ -142,7 +142,7 @@ func TestNoPrincipal(t *testing.T) {
 	}{
 		"none":              {nil, "AllowAnonymous"},
 		"an empty one":      {[]gosdk.Option{gosdk.WithPrincipal(says("", nil))}, "AllowAnonymous"},
-		"an error":          {[]gosdk.Option{gosdk.WithPrincipal(says("u", errors.New("session revoked")))}, "session revoked"},
+		"an error":          {[]gosdk.Option{gosdk.WithPrincipal(says("u", errors.New("revoked")))}, "revoked"},
 		"a library error":   {[]gosdk.Option{gosdk.WithPrincipal(says("u", requeststate.ErrExpired))}, "principal:"},
 		"another library's": {[]gosdk.Option{gosdk.WithPrincipal(says("u", requeststate.ErrUnavailable))}, "principal:"},
 	} {

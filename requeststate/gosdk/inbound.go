@@ -13,8 +13,8 @@ type inbound struct {
 	token   string
 	answers mcp.InputResponseMap
 	bind    func() requeststate.Binding
-	// plain returns a copy of the request with other state and answers. It is nil for a request of another type than the SDK
-	// makes.
+	// plain returns a copy of the request with other state and answers. It is nil for a request of another type than the
+	// SDK makes.
 	plain func(state string, answers mcp.InputResponseMap) mcp.Request
 }
 

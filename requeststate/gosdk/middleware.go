@@ -17,12 +17,12 @@ import (
 // multiRoundTrip is the first protocol version whose clients echo requestState.
 const multiRoundTrip = "2026-07-28"
 
-// Middleware returns receiving middleware that seals every requestState of a server on the way out and verifies it on the way in,
-// for tools/call, prompts/get and resources/read; other methods pass untouched. Add it last.
+// Middleware returns receiving middleware that seals every requestState of a server on the way out and verifies it on
+// the way in, for tools/call, prompts/get and resources/read; other methods pass untouched. Add it last.
 //
-// It seals one token that nobody gets for each name in the options, so that a sealer without a replay store, or with a maximum
-// TTL below one asked for, is an error here. A name that the server has no tool, prompt or resource for makes every call of the
-// three methods an internal error, from the first on.
+// It seals one token that nobody gets for each name in the options, so that a sealer without a replay store, or with
+// a maximum TTL below one asked for, is an error here. A name that the server has no tool, prompt or resource for
+// makes every call of the three methods an internal error, from the first on.
 func Middleware(sealer requeststate.Sealer, opts ...Option) (mcp.Middleware, error) {
 	c := config{principal: tokenPrincipal}
 	for _, o := range opts {
@@ -135,8 +135,8 @@ type refusal struct{ cause error }
 
 func (e refusal) Error() string { return e.cause.Error() }
 
-// legacy reports whether the SDK will ask the client itself and run the handler twice. It is the SDK's own test: the session's
-// version, whatever the request claims.
+// legacy reports whether the SDK will ask the client itself and run the handler twice. It is the SDK's own test: the
+// session's version, whatever the request claims.
 func legacy(req mcp.Request) bool {
 	session, ok := req.GetSession().(*mcp.ServerSession)
 	if !ok || session == nil {

@@ -114,7 +114,9 @@ func TestErrorsOfHandlers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := mrtrtest.NewWorld(t)
-			handle := protected(t, w, func(context.Context, string, mcp.Request) (mcp.Result, error) { return test.res, test.err })
+			handle := protected(t, w, func(context.Context, string, mcp.Request) (mcp.Result, error) {
+				return test.res, test.err
+			})
 			res, err := handle(t.Context(), "tools/call", request(nil, "", nil))
 			if test.want != "" {
 				assert.JSONEq(t, test.want, wireError(t, err))

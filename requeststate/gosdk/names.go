@@ -44,9 +44,10 @@ func (m *middleware) resourceName(uri string) string {
 	return uri
 }
 
-// checkNames finds names in the options that nothing on the server has: a typing mistake there would leave a tool without
-// single use, in silence. Tools may be added after the middleware was made, so it looks at the first call, and again until all
-// have been seen. It sees what the caller would see in the lists, with the middleware inside this one.
+// checkNames finds names in the options that nothing on the server has: a typing mistake there would leave a tool
+// without single use, in silence. Tools may be added after the middleware was made, so it looks at the first call,
+// and again until all have been seen. It sees what the caller would see in the lists, with the middleware inside this
+// one.
 func (m *middleware) checkNames(ctx context.Context, next mcp.MethodHandler, req mcp.Request) error {
 	if m.known.Load() {
 		return nil
@@ -70,7 +71,7 @@ func (m *middleware) checkNames(ctx context.Context, next mcp.MethodHandler, req
 		}
 	}
 	if len(m.missing) > 0 {
-		return fmt.Errorf("no tool, prompt or resource of the server has the name %q that is in the middleware's options", m.missing)
+		return fmt.Errorf("the middleware's options name %q, and the server has no such tool, prompt or resource", m.missing)
 	}
 	m.known.Store(true)
 	return nil

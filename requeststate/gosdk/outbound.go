@@ -10,7 +10,8 @@ import (
 type outbound struct {
 	mrtr.Outcome
 	err error // what a tool's typed handler returned
-	// sealed returns a copy of the result with the token for a state: the handler may have returned a result that it shares.
+	// sealed returns a copy of the result with the token for a state: the handler may have returned a result that it
+	// shares.
 	sealed func(token string) mcp.Result
 }
 

@@ -22,7 +22,7 @@ func redeemer(t *testing.T, w *mrtrtest.World, then func(context.Context) error)
 	s.AddTool(&mcp.Tool{Name: "redeem", InputSchema: anyObject},
 		func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			if req.Params.InputResponses["confirm"] == nil {
-				return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"confirm": &mcp.ElicitParams{Message: "Sure?"}}}, nil
+				return &mcp.CallToolResult{InputRequests: sure()}, nil
 			}
 			return &mcp.CallToolResult{}, then(ctx)
 		})
@@ -100,10 +100,14 @@ func TestWaiveAndRedeem(t *testing.T) {
 		then func(context.Context) error
 		want string
 	}{
-		"waive":             {gosdk.Waive, ""},
-		"redeem then waive": {func(ctx context.Context) error { return errors.Join(gosdk.Redeem(ctx), unwrapped(gosdk.Waive(ctx))) }, ""},
-		"waive then redeem": {func(ctx context.Context) error { return errors.Join(gosdk.Waive(ctx), gosdk.Redeem(ctx)) }, internal},
-		"neither":           {func(context.Context) error { return nil }, internal},
+		"waive": {gosdk.Waive, ""},
+		"redeem then waive": {func(ctx context.Context) error {
+			return errors.Join(gosdk.Redeem(ctx), unwrapped(gosdk.Waive(ctx)))
+		}, ""},
+		"waive then redeem": {func(ctx context.Context) error {
+			return errors.Join(gosdk.Waive(ctx), gosdk.Redeem(ctx))
+		}, internal},
+		"neither": {func(context.Context) error { return nil }, internal},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := mrtrtest.NewWorld(t)
@@ -131,7 +135,7 @@ func TestAskingAfterRedeeming(t *testing.T) {
 			if req.Params.InputResponses != nil {
 				assert.NoError(t, gosdk.Redeem(ctx))
 			}
-			return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"confirm": &mcp.ElicitParams{Message: "Sure?"}}}, nil
+			return &mcp.CallToolResult{InputRequests: sure()}, nil
 		})
 	protect, err := gosdk.Middleware(w.Sealer, gosdk.WithLogger(w.Logger), gosdk.SingleRedemption("redeem"))
 	require.NoError(t, err)

@@ -52,7 +52,7 @@ func resource(w *mrtrtest.World) mcp.ResourceHandler {
 	return func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		if req.Params.InputResponses["confirm"] == nil {
 			return &mcp.ReadResourceResult{
-				InputRequests: mcp.InputRequestMap{"confirm": &mcp.ElicitParams{Message: "Sure?"}}, RequestState: mrtrtest.StateText,
+				InputRequests: sure(), RequestState: mrtrtest.StateText,
 			}, nil
 		}
 		if req.Params.RequestState != mrtrtest.StateText {
@@ -73,7 +73,7 @@ func TestResources(t *testing.T) {
 	})
 	s.AddResource(&mcp.Resource{URI: "card://1", Name: "1"}, resource(w))
 	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "gift://{id}", Name: "gift"}, resource(w))
-	protect, err := gosdk.Middleware(w.Sealer, gosdk.WithLogger(w.Logger), gosdk.SingleRedemption("card://1", "gift://{id}"))
+	protect, err := gosdk.Middleware(w.Sealer, gosdk.SingleRedemption("card://1", "gift://{id}"))
 	require.NoError(t, err)
 	s.AddReceivingMiddleware(protect)
 	server := serveHTTP(t, s)
@@ -113,7 +113,7 @@ func typed[T any](set T) mcp.ToolHandlerFor[any, any] {
 		state, ok := gosdk.State[T](ctx)
 		if !ok || req.Params.InputResponses["confirm"] == nil {
 			err := gosdk.SetState(ctx, set)
-			return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"confirm": &mcp.ElicitParams{Message: "Sure?"}}}, nil, err
+			return &mcp.CallToolResult{InputRequests: sure()}, nil, err
 		}
 		return nil, state, nil
 	}
@@ -152,8 +152,8 @@ func TestBothStates(t *testing.T) {
 	assert.Contains(t, w.Log(), "SetState")
 }
 
-// A stateless server cannot ask an old client, and a client that initializes with a version it should not know is taken at its
-// word by the SDK. Neither sees plain state.
+// A stateless server cannot ask an old client, and a client that initializes with a version it should not know is
+// taken at its word by the SDK. Neither sees plain state.
 func TestVersionsThatClientsClaim(t *testing.T) {
 	w := mrtrtest.NewWorld(t)
 	server := serveHTTP(t, newServer(t, w))

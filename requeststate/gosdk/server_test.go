@@ -110,6 +110,11 @@ func questions(ask map[string]mrtr.Kind) mcp.InputRequestMap {
 	return all
 }
 
+// sure is a question.
+func sure() mcp.InputRequestMap {
+	return mcp.InputRequestMap{"confirm": &mcp.ElicitParams{Message: "Sure?"}}
+}
+
 // oldClient calls a tool as a client of 2025-11-25 that accepts everything it is asked.
 func oldClient(ctx context.Context, transport mcp.Transport, params map[string]any) (r mrtrtest.Response, err error) {
 	c := mcp.NewClient(implementation, &mcp.ClientOptions{

@@ -55,7 +55,9 @@ func authenticated(h http.Handler) http.Handler {
 	})
 }
 
-func (s *httpServer) Do(ctx context.Context, user, method string, params map[string]any) (r mrtrtest.Response, err error) {
+func (s *httpServer) Do(
+	ctx context.Context, user, method string, params map[string]any,
+) (r mrtrtest.Response, err error) {
 	body, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0", "id": s.ids.Add(1), "method": method, "params": meta(params, nil),
 	})
@@ -147,7 +149,9 @@ func (m *memoryServer) read() {
 	}
 }
 
-func (m *memoryServer) Do(ctx context.Context, user, method string, params map[string]any) (r mrtrtest.Response, err error) {
+func (m *memoryServer) Do(
+	ctx context.Context, user, method string, params map[string]any,
+) (r mrtrtest.Response, err error) {
 	id, err := jsonrpc.MakeID(float64(m.ids.Add(1)))
 	if err != nil {
 		return r, err
@@ -180,7 +184,9 @@ func (m *memoryServer) Do(ctx context.Context, user, method string, params map[s
 	}
 }
 
-func (m *memoryServer) Legacy(ctx context.Context, user string, params map[string]any) (r mrtrtest.Response, err error) {
+func (m *memoryServer) Legacy(
+	ctx context.Context, user string, params map[string]any,
+) (r mrtrtest.Response, err error) {
 	there, here := mcp.NewInMemoryTransports()
 	session, err := m.server.Connect(ctx, there, nil)
 	if err != nil {

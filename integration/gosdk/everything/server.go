@@ -1,5 +1,6 @@
-// Package everything is a server with the tools and the prompt that the conformance suite wants of input-required results, on the
-// official Go SDK. Its handlers know nothing of sealing: no one looks at what a requestState ends with.
+// Package everything is a server with the tools and the prompt that the conformance suite wants of input-required
+// results, on the official Go SDK. Its handlers know nothing of sealing: no one looks at what a requestState ends
+// with.
 package everything
 
 import (
@@ -16,14 +17,16 @@ const prefix = "test_input_required_result_"
 func Handler(protect ...mcp.Middleware) http.Handler {
 	s := mcp.NewServer(&mcp.Implementation{Name: "everything", Version: "1"}, nil)
 	for name, h := range map[string]mcp.ToolHandlerFor[any, any]{
-		"elicitation":     asks("", mcp.InputRequestMap{"user_name": name()}),
-		"sampling":        asks("", mcp.InputRequestMap{"capital_question": sample("What is the capital of France?")}),
-		"list_roots":      asks("", mcp.InputRequestMap{"client_roots": &mcp.ListRootsParams{}}),
-		"request_state":   asks("request_state", mcp.InputRequestMap{"confirm": form("Please confirm", "ok", "boolean")}),
-		"tampered_state":  asks("tampered_state", mcp.InputRequestMap{"confirm": form("Please confirm", "ok", "boolean")}),
-		"multiple_inputs": asks("multiple_inputs", mcp.InputRequestMap{"user_name": name(), "greeting": sample("Greet"), "client_roots": &mcp.ListRootsParams{}}),
-		"multi_round":     multiRound,
-		"capabilities":    capabilities,
+		"elicitation":    asks("", mcp.InputRequestMap{"user_name": name()}),
+		"sampling":       asks("", mcp.InputRequestMap{"capital_question": sample("What is the capital of France?")}),
+		"list_roots":     asks("", mcp.InputRequestMap{"client_roots": &mcp.ListRootsParams{}}),
+		"request_state":  asks("request_state", mcp.InputRequestMap{"confirm": form("Please confirm", "ok", "boolean")}),
+		"tampered_state": asks("tampered_state", mcp.InputRequestMap{"confirm": form("Please confirm", "ok", "boolean")}),
+		"multiple_inputs": asks("multiple_inputs", mcp.InputRequestMap{
+			"user_name": name(), "greeting": sample("Greet"), "client_roots": &mcp.ListRootsParams{},
+		}),
+		"multi_round":  multiRound,
+		"capabilities": capabilities,
 	} {
 		mcp.AddTool(s, &mcp.Tool{Name: prefix + name}, h)
 	}
@@ -80,8 +83,8 @@ func text(format string, args ...any) *mcp.CallToolResult {
 
 // multiRound asks twice, and keeps the first answer in the state.
 func multiRound(_ context.Context, req *mcp.CallToolRequest, _ any) (*mcp.CallToolResult, any, error) {
-	var first, second mcp.InputRequestMap = mcp.InputRequestMap{"step1": form("Step 1: What is your name?", "name", "string")},
-		mcp.InputRequestMap{"step2": form("Step 2: What is your favorite color?", "color", "string")}
+	first := mcp.InputRequestMap{"step1": form("Step 1: What is your name?", "name", "string")}
+	second := mcp.InputRequestMap{"step2": form("Step 2: What is your favorite color?", "color", "string")}
 	answer := func(key, field string) any { return req.Params.InputResponses[key].(*mcp.ElicitResult).Content[field] }
 	switch {
 	case complete(first, req.Params.InputResponses):

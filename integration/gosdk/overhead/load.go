@@ -131,7 +131,8 @@ var headers = map[string]string{
 
 const (
 	first = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{` +
-		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}},` +
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+		`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}},` +
 		`"name":"pay","arguments":` + arguments
 	retryFormat = `%s,"requestState":%q,"inputResponses":{"confirm":{"action":"accept","content":{}}}}}`
 	arguments   = `{"payee":"DE89 3704 0044 0532 0130 00","amount":12500,"note":"rent of May"}`
@@ -165,7 +166,8 @@ func alone(ctx context.Context) (sealUS, openUS float64, err error) {
 	}
 	const n = 20000
 	opts := func() []requeststate.Binding {
-		return []requeststate.Binding{requeststate.Principal("alice"), requeststate.ToolCall("pay", json.RawMessage(arguments))}
+		call := requeststate.ToolCall("pay", json.RawMessage(arguments))
+		return []requeststate.Binding{requeststate.Principal("alice"), call}
 	}
 	state := []byte(`{"step":1,"payee":"DE89 3704 0044 0532 0130 00","amount":12500}`)
 	var token string

@@ -1,10 +1,11 @@
-// Command overhead measures what the middleware for the official Go SDK costs end to end: two-round tool calls over loopback
-// HTTP, without it and with it by turns.
+// Command overhead measures what the middleware for the official Go SDK costs end to end: two-round tool calls over
+// loopback HTTP, without it and with it by turns.
 //
 //	go run ./integration/gosdk/overhead [-pairs 10] [-flows 2000] [-clients 16]
 //
-// The server is a process of its own, so that its CPU time is measured without the clients'. Each pair runs plain and sealed one
-// after the other, in changing order, and gives one ratio; what is printed is the median of the ratios and their range.
+// The server is a process of its own, so that its CPU time is measured without the clients'. Each pair runs plain and
+// sealed one after the other, in changing order, and gives one ratio; what is printed is the median of the ratios and
+// their range.
 package main
 
 import (
@@ -52,7 +53,8 @@ func measure(ctx context.Context, out io.Writer, pairs, flows, clients int) erro
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "seal %.1f µs, open %.1f µs alone; %d pairs of %d flows, %d clients\n", sealUS, openUS, pairs, flows, clients)
+	fmt.Fprintf(out, "seal %.1f µs, open %.1f µs alone; %d pairs of %d flows, %d clients\n",
+		sealUS, openUS, pairs, flows, clients)
 	for _, variant := range variants { // warm up
 		if _, err := server.run(ctx, variant, flows/4, clients); err != nil {
 			return err
@@ -77,7 +79,9 @@ func measure(ctx context.Context, out io.Writer, pairs, flows, clients int) erro
 }
 
 // pair runs plain and the variant, the variant first if turned.
-func pair(ctx context.Context, s *server, variant string, turned bool, flows, clients int) (plain, other cost, err error) {
+func pair(
+	ctx context.Context, s *server, variant string, turned bool, flows, clients int,
+) (plain, other cost, err error) {
 	order := []struct {
 		path string
 		to   *cost

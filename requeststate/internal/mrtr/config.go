@@ -62,9 +62,9 @@ type Guard struct {
 	Config
 }
 
-// New returns the guard of a server. It seals a token that nobody gets for every mode and TTL of the configuration, so that a
-// missing store or a TTL above the sealer's maximum is an error here and not at the first redemption. A store or a key service
-// that does not answer is no error: it may be up when it is needed.
+// New returns the guard of a server. It seals a token that nobody gets for every mode and TTL of the configuration,
+// so that a missing store or a TTL above the sealer's maximum is an error here and not at the first redemption. A
+// store or a key service that does not answer is no error: it may be up when it is needed.
 func New(sealer requeststate.Sealer, c Config) (*Guard, error) {
 	if sealer == nil {
 		return nil, errors.New("nil Sealer")

@@ -14,16 +14,16 @@ const (
 	Roots       Kind = "roots/list"
 )
 
-// envelopeVersion changes when the envelope changes its meaning. An envelope of another version is opened, and its state and
-// answers are left out, so that the handler asks again.
+// envelopeVersion changes when the envelope changes its meaning. An envelope of another version is opened, and its
+// state and answers are left out, so that the handler asks again.
 const envelopeVersion = 1
 
-// envelope is what a token of the middleware carries: the handler's state, and what the answers must fit. It is JSON so that
-// it can be decoded before a single-use token is spent, and so that a JWT debugger shows it.
+// envelope is what a token of the middleware carries: the handler's state, and what the answers must fit. It is JSON
+// so that it can be decoded before a single-use token is spent, and so that a JWT debugger shows it.
 type envelope struct {
 	Version  int             `json:"v"`
 	State    string          `json:"state,omitempty"`
-	Binary   []byte          `json:"binary,omitempty"` // the state in place of State if it is not UTF-8, which JSON would change
+	Binary   []byte          `json:"binary,omitempty"` // in place of State if that is not UTF-8, which JSON would change
 	Schema   string          `json:"schema,omitempty"` // of typed state
 	Question string          `json:"question,omitempty"`
 	Asked    map[string]Kind `json:"asked,omitempty"`

@@ -9,14 +9,15 @@ import (
 	"github.com/mcp-requeststate/requeststate-go/requeststate"
 )
 
-// SecondRound is what a client of an older protocol is told when a handler asks a second time. It says nothing of any token.
+// SecondRound is what a client of an older protocol is told when a handler asks a second time. It says nothing of any
+// token.
 const SecondRound = "This request needs a second round of input, which takes protocol version 2026-07-28 or later"
 
 var errSecondRound = errors.New("a second input round for a client that cannot echo requestState: " +
 	"ask everything in one round, or refuse clients older than 2026-07-28")
 
-// RPC is the JSON-RPC error that answers err: [requeststate.RPCError], and a telling one for a client that is too old for a
-// second round.
+// RPC is the JSON-RPC error that answers err: [requeststate.RPCError], and a telling one for a client that is too old
+// for a second round.
 func RPC(err error) (code int, message string, data json.RawMessage) {
 	if errors.Is(err, errSecondRound) {
 		return -32603, SecondRound, nil

@@ -50,7 +50,8 @@ func TestSchema(t *testing.T) {
 		assert.Equal(t, schema(pair[0]), schema(pair[1]), "%T %T", pair[0], pair[1])
 	}
 	different := []any{
-		nil, 1, "", 1.5, true, []int{}, [2]int{}, map[string]int{}, map[string]string{}, time.Time{}, json.RawMessage{}, node{},
+		nil, 1, "", 1.5, true, []int{}, [2]int{}, map[string]int{}, map[string]string{},
+		time.Time{}, json.RawMessage{}, node{},
 		struct{ A int }{}, struct{ B int }{}, struct{ A string }{}, struct{ A, B int }{}, struct{ B, A int }{},
 		struct {
 			A int `json:"a"`

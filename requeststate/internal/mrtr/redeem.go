@@ -15,7 +15,8 @@ func With(ctx context.Context, r *Round) context.Context {
 	return context.WithValue(ctx, contextKey{}, r)
 }
 
-var errNoRound = errors.New("requeststate: no middleware around this request: it is for tools/call, prompts/get and resources/read")
+var errNoRound = errors.New("requeststate: no middleware around this request: " +
+	"it is for tools/call, prompts/get and resources/read")
 
 func from(ctx context.Context) (*Round, error) {
 	if r, ok := ctx.Value(contextKey{}).(*Round); ok {
@@ -58,8 +59,8 @@ func (r *Round) redeem(ctx context.Context, spend func(context.Context, requests
 	return r.opened.RedeemWith(ctx, spend)
 }
 
-// own gives a legacy request, whose answers never left the shim, a flow of its own. So it redeems as any other does, once, through
-// the same store or transaction.
+// own gives a legacy request, whose answers never left the shim, a flow of its own. So it redeems as any other does,
+// once, through the same store or transaction.
 func (r *Round) own(ctx context.Context) error {
 	token, err := r.guard.sealer.Seal(ctx, nil, r.bind...)
 	if err != nil {
@@ -87,8 +88,8 @@ func Waive(ctx context.Context) error {
 	return nil
 }
 
-// Effect returns a context for the effect: it keeps the values of ctx, is not cancelled when the client goes away, and ends after
-// limit.
+// Effect returns a context for the effect: it keeps the values of ctx, is not cancelled when the client goes away,
+// and ends after limit.
 func Effect(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), limit)
 }

@@ -73,8 +73,8 @@ func (g *Guard) Begin(ctx context.Context, c Call) (*Round, error) {
 // State is the handler's own state of the round before, in plain; empty if there is none.
 func (r *Round) State() string { return r.in.state() }
 
-// Filter returns the answers that the token of r asked for, in a map of their own; nil if there are none. kind says what an
-// answer is. The answers are dropped later if the handler finds that they belong to another question.
+// Filter returns the answers that the token of r asked for, in a map of their own; nil if there are none. kind says
+// what an answer is. The answers are dropped later if the handler finds that they belong to another question.
 func Filter[V any](ctx context.Context, r *Round, answers map[string]V, kind func(V) Kind) map[string]V {
 	if len(answers) == 0 || r.guard.AllowUnasked {
 		return answers
@@ -109,7 +109,8 @@ type Outcome struct {
 	Failed bool
 }
 
-// Finish ends the round. The token is for an input-required result, and empty for any other. An error is logged already.
+// Finish ends the round. The token is for an input-required result, and empty for any other. An error is logged
+// already.
 func (r *Round) Finish(ctx context.Context, o Outcome) (token string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -168,7 +169,9 @@ func (r *Round) Abandoned(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.redeemed {
-		r.guard.Logger.LogAttrs(ctx, slog.LevelError, "requestState: the handler panicked after it redeemed; the flow stays spent",
-			slog.String("method", r.call.Method), slog.String("name", r.call.Name), slog.String("flow", hex.EncodeToString(r.opened.Flow[:6])))
+		r.guard.Logger.LogAttrs(ctx, slog.LevelError,
+			"requestState: the handler panicked after it redeemed; the flow stays spent",
+			slog.String("method", r.call.Method), slog.String("name", r.call.Name),
+			slog.String("flow", hex.EncodeToString(r.opened.Flow[:6])))
 	}
 }

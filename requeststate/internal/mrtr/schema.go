@@ -11,7 +11,8 @@ import (
 	"sync"
 )
 
-// A Versioned state type adds a version of its own to its shape, for a change of meaning that does not show in the fields.
+// A Versioned state type adds a version of its own to its shape, for a change of meaning that does not show in the
+// fields.
 type Versioned interface{ StateVersion() string }
 
 var (
@@ -22,8 +23,8 @@ var (
 	schemaBytes = 8 // enough to tell apart the few shapes that one server ever has
 )
 
-// schemaOf names the shape of t as JSON: the names and types of its fields. Two types with the same shape have the same name,
-// so moving or renaming a type costs nothing.
+// schemaOf names the shape of t as JSON: the names and types of its fields. Two types with the same shape have the
+// same name, so moving or renaming a type costs nothing.
 func schemaOf(t reflect.Type) string {
 	if name, ok := schemas.Load(t); ok {
 		return name.(string)

@@ -7,9 +7,9 @@ import (
 	"reflect"
 )
 
-// State returns the typed state of the request of ctx: what SetState said in the round before, or in this one. It reports false
-// where there is none, and where it was set as another type or another shape of T; the answers are dropped then, so that the
-// handler asks again.
+// State returns the typed state of the request of ctx: what SetState said in the round before, or in this one. It
+// reports false where there is none, and where it was set as another type or another shape of T; the answers are
+// dropped then, so that the handler asks again.
 func State[T any](ctx context.Context) (T, bool) {
 	var v, zero T
 	r, err := from(ctx)
@@ -45,8 +45,8 @@ func SetState(ctx context.Context, v any) error {
 	return nil
 }
 
-// QuestionVersion says which version of its question the handler asks now. It reports whether the request answers that version;
-// if not, the answers are dropped.
+// QuestionVersion says which version of its question the handler asks now. It reports whether the request answers
+// that version; if not, the answers are dropped.
 func QuestionVersion(ctx context.Context, version string) bool {
 	r, err := from(ctx)
 	if err != nil {

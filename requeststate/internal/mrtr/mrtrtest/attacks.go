@@ -17,7 +17,9 @@ var Attacks = append(append(append(tokenAttacks, replayAttacks...), answerAttack
 
 // tokenAttacks present a token that is not good here.
 var tokenAttacks = []Attack{
-	{Name: "honest", Want: Done, Effects: 1, Run: func(a *Attacker) Response { return a.Retry("plain", a.First("plain")) }},
+	{Name: "honest", Want: Done, Effects: 1, Run: func(a *Attacker) Response {
+		return a.Retry("plain", a.First("plain"))
+	}},
 	{Name: "tampered", Want: Frozen, Reason: "forged", Run: func(a *Attacker) Response {
 		return a.Retry("plain", flip(a.First("plain"), 60))
 	}},
@@ -44,7 +46,8 @@ var tokenAttacks = []Attack{
 		return a.retryWith("plain", `{"card":"c-1","amount":9007199254740992}`, a.First("plain"), Answer("accept"))
 	}},
 	{Name: "member twice", Want: Frozen, Reason: "other request", Run: func(a *Attacker) Response {
-		return a.retryWith("plain", `{"card":"c-2","card":"c-1","amount":9007199254740993}`, a.First("plain"), Answer("accept"))
+		twice := `{"card":"c-2","card":"c-1","amount":9007199254740993}`
+		return a.retryWith("plain", twice, a.First("plain"), Answer("accept"))
 	}},
 	{Name: "another user", Want: Frozen, Reason: "other principal", Run: func(a *Attacker) Response {
 		token := a.First("plain")
@@ -125,7 +128,8 @@ var replayAttacks = []Attack{
 	}},
 	{Name: "replayed under single use", Want: Frozen, Reason: "already used", Effects: 1, Run: replayed("once")},
 	{Name: "replayed under single redemption", Want: Frozen, Reason: "already used", Effects: 1, Run: replayed("redeem")},
-	{Name: "replayed to a handler that ignores it", Want: Frozen, Reason: "already used", Effects: 1, Run: replayed("swallows")},
+	{Name: "replayed to a handler that ignores it", Want: Frozen, Reason: "already used", Effects: 1,
+		Run: replayed("swallows")},
 	{Name: "64 clients, single use", Want: Frozen, Reason: "already used", Effects: 1, Run: concurrent("once")},
 	{Name: "64 clients, single redemption", Want: Frozen, Reason: "already used", Effects: 1, Run: concurrent("redeem")},
 	{Name: "round 1 replayed", Want: Frozen, Reason: "already used", Effects: 1, Run: func(a *Attacker) Response {
@@ -140,7 +144,7 @@ var replayAttacks = []Attack{
 		assert.Contains(a.T, a.Log(), "panicked after it redeemed")
 		return a.Retry("panics", token)
 	}},
-	{Name: "client disconnects after redeeming", Want: Frozen, Reason: "already used", Effects: 1, Run: func(a *Attacker) Response {
+	{Name: "client disconnects", Want: Frozen, Reason: "already used", Effects: 1, Run: func(a *Attacker) Response {
 		token := a.First("slow")
 		a.leave("slow", token)
 		require.Eventually(a.T, func() bool { return a.Effects.Load() == 1 }, 30*time.Second, time.Millisecond)

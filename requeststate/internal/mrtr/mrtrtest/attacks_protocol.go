@@ -48,7 +48,7 @@ var answerAttacks = []Attack{
 
 // protocolAttacks use what the protocol has besides tool calls of modern clients.
 var protocolAttacks = []Attack{
-	{Name: "state on a method that has none", Want: Frozen, Reason: "already used", Effects: 1, Run: func(a *Attacker) Response {
+	{Name: "state on tools/list", Want: Frozen, Reason: "already used", Effects: 1, Run: func(a *Attacker) Response {
 		token := a.First("once")
 		r := a.send("tools/list", map[string]any{"requestState": token, "inputResponses": Answer("accept")})
 		require.NotNil(a.T, r.Result) // untouched: neither refused nor spent
@@ -70,7 +70,9 @@ var protocolAttacks = []Attack{
 		return a.Retry("plain", mine)
 	}},
 	{Name: "legacy client", Want: Done, Effects: 1, Run: func(a *Attacker) Response { return a.legacy("plain", nil) }},
-	{Name: "legacy client, single use", Want: Done, Effects: 1, Run: func(a *Attacker) Response { return a.legacy("once", nil) }},
+	{Name: "legacy client, single use", Want: Done, Effects: 1, Run: func(a *Attacker) Response {
+		return a.legacy("once", nil)
+	}},
 	{Name: "legacy client, single redemption", Want: Done, Effects: 1, Run: func(a *Attacker) Response {
 		return a.legacy("redeem", nil)
 	}},
@@ -85,7 +87,7 @@ var protocolAttacks = []Attack{
 	{Name: "legacy client with a forged state", Want: Frozen, Reason: "malformed", Run: func(a *Attacker) Response {
 		return a.legacy("plain", map[string]any{"requestState": "env=production", "inputResponses": Answer("accept")})
 	}},
-	{Name: "legacy client replays a modern token", Want: Frozen, Reason: "already used", Effects: 1, Run: func(a *Attacker) Response {
+	{Name: "legacy replay", Want: Frozen, Reason: "already used", Effects: 1, Run: func(a *Attacker) Response {
 		token := a.First("redeem")
 		require.NotNil(a.T, a.Retry("redeem", token).Result)
 		return a.legacy("redeem", map[string]any{"requestState": token, "inputResponses": Answer("accept")})

@@ -3,14 +3,15 @@ package mrtrtest
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/mcp-requeststate/requeststate-go/requeststate/internal/mrtr"
 )
 
-// Tools are the names that an adapter registers, each with [World.Handle]; SingleUse and SingleRedemption those that it names in
-// its options.
+// Tools are the names that an adapter registers, each with [World.Handle]; SingleUse and SingleRedemption those that
+// it names in its options.
 var (
 	Tools = []string{
 		"plain", "plain2", "once", "redeem", "three", "panics", "slow", "forgetful", "swallows", "versioned", "busy", "leaky",
@@ -18,6 +19,9 @@ var (
 	SingleUse        = []string{"once"}
 	SingleRedemption = []string{"redeem", "three", "panics", "slow", "forgetful", "swallows"}
 )
+
+// heedless tools have the effect whatever the answer says, and never redeem.
+var heedless = []string{"plain", "plain2", "once", "versioned", "forgetful"}
 
 // Input is what a handler sees of a tool call.
 type Input struct {
@@ -66,7 +70,7 @@ func (w *World) Handle(ctx context.Context, in Input) (Output, error) {
 	switch {
 	case !ok:
 		return ask(string(in.Arguments))
-	case in.Tool == "plain" || in.Tool == "plain2" || in.Tool == "once" || in.Tool == "versioned" || in.Tool == "forgetful":
+	case slices.Contains(heedless, in.Tool):
 		return w.effect(), nil
 	case answer != "accept":
 		return Output{Text: "declined"}, mrtr.Waive(ctx)
