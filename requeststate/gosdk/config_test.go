@@ -29,7 +29,7 @@ func TestConfigurationErrors(t *testing.T) {
 		"no sealer":         {nil, nil, "nil Sealer"},
 		"no store":          {storeless, []gosdk.Option{gosdk.SingleUse("a")}, "needs WithReplayStore"},
 		"no store either":   {storeless, []gosdk.Option{gosdk.SingleRedemption("a")}, "needs WithReplayStore"},
-		"both modes":        {w.Sealer, []gosdk.Option{gosdk.SingleUse("a"), gosdk.SingleRedemption("a")}, `"a" is to be both`},
+		"both modes":        {w.Sealer, []gosdk.Option{gosdk.SingleUse("a"), gosdk.SingleRedemption("a")}, "to be both"},
 		"no names":          {w.Sealer, []gosdk.Option{gosdk.SingleUse()}, "of no names"},
 		"TTL of no names":   {w.Sealer, []gosdk.Option{gosdk.TTL(time.Minute)}, "of no names"},
 		"two TTLs":          {w.Sealer, []gosdk.Option{gosdk.TTL(time.Minute, "a"), gosdk.TTL(time.Second, "a")}, "two TTLs"},

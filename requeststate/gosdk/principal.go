@@ -7,8 +7,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-var errNoIdentity = errors.New(`the verified token info names nobody: let the verifier set UserID, or Extra["iss"] and ` +
-	`Extra["sub"], or give the middleware WithPrincipal`)
+var errNoIdentity = errors.New("the verified token info names nobody: " +
+	`let the verifier set UserID, or Extra["iss"] and Extra["sub"], or give the middleware WithPrincipal`)
 
 // tokenPrincipal names the caller by the verified token info: issuer and subject (RFC 7519 sections 4.1.1 and 4.1.2),
 // which together name a user for good, else the verifier's user id. No token info is an anonymous caller; token info

@@ -211,3 +211,30 @@ func TestRedeemWhereItCannot(t *testing.T) {
 		})
 	}
 }
+
+// A session can begin as an old one and become a modern one by asking server/discover. The SDK goes by the session, and so
+// does the middleware; what one request claims changes nothing.
+func TestSessionThatChangesItsVersion(t *testing.T) {
+	w := mrtrtest.NewWorld(t)
+	m := serveMemory(t, newServer(t, w, gosdk.WithPrincipal(metaUser)))
+	a := &mrtrtest.Attacker{T: t, World: w, Server: m, User: "alice"}
+	initialize := map[string]any{
+		"protocolVersion": older, "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "old", "version": "1"},
+	}
+	r, err := m.send(t.Context(), "initialize", initialize)
+	require.NoError(t, err)
+	require.NotNil(t, r.Result, "%s", r.Error)
+
+	for _, name := range []string{"busy", "leaky", "plain"} { // the request says that it is modern
+		r, err = m.Do(t.Context(), "alice", "tools/call", map[string]any{"name": name})
+		require.NoError(t, err)
+		assert.NotNil(t, r.Error, name)
+		assert.NotContains(t, string(r.Error), mrtrtest.StateText)
+	}
+	r, err = m.Do(t.Context(), "alice", "server/discover", nil)
+	require.NoError(t, err)
+	require.NotNil(t, r.Result, "%s", r.Error)
+	token := a.First("redeem")
+	require.NotNil(t, a.Retry("redeem", token).Result)
+	assert.Equal(t, frozen, string(a.Retry("redeem", token).Error))
+}

@@ -152,11 +152,16 @@ func (m *memoryServer) read() {
 func (m *memoryServer) Do(
 	ctx context.Context, user, method string, params map[string]any,
 ) (r mrtrtest.Response, err error) {
+	return m.send(ctx, method, meta(params, map[string]any{userKey: user}))
+}
+
+// send sends params as they are.
+func (m *memoryServer) send(ctx context.Context, method string, params map[string]any) (r mrtrtest.Response, err error) {
 	id, err := jsonrpc.MakeID(float64(m.ids.Add(1)))
 	if err != nil {
 		return r, err
 	}
-	text, err := json.Marshal(meta(params, map[string]any{userKey: user}))
+	text, err := json.Marshal(params)
 	if err != nil {
 		return r, err
 	}
