@@ -69,7 +69,7 @@ func (s *server) run(ctx context.Context, path string, flows, clients int) (c co
 	if err != nil {
 		return c, err
 	}
-	start := time.Now()
+	start, mine := time.Now(), cpuTime()
 	var left atomic.Int64
 	left.Store(int64(flows))
 	errs := make(chan error, clients)
@@ -92,6 +92,7 @@ func (s *server) run(ctx context.Context, path string, flows, clients int) (c co
 	}
 	after, err := s.cpu(ctx)
 	c.cpu = after - before
+	c.all = c.cpu + cpuTime() - mine
 	return c, err
 }
 
