@@ -76,6 +76,10 @@ var protocolAttacks = []Attack{
 	{Name: "legacy client, single redemption", Want: Done, Effects: 1, Run: func(a *Attacker) Response {
 		return a.legacy("redeem", nil)
 	}},
+	{Name: "legacy client, store is down", Want: Internal, Reason: "unavailable", Run: func(a *Attacker) Response {
+		a.Store.Down.Store(true)
+		return a.legacy("redeem", nil)
+	}},
 	{Name: "legacy client, two rounds", Want: Refused, Reason: "error", Run: func(a *Attacker) Response {
 		r := a.legacy("three", nil)
 		assert.Contains(a.T, string(r.Error), mrtr.SecondRound)
