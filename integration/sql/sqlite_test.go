@@ -4,13 +4,10 @@ import (
 	"database/sql"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite"
 
-	"github.com/mcp-requeststate/requeststate-go/requeststate"
-	"github.com/mcp-requeststate/requeststate-go/requeststate/replay/replaytest"
 	"github.com/mcp-requeststate/requeststate-go/requeststate/replay/sqlreplay"
 )
 
@@ -39,25 +36,4 @@ func newStore(t testing.TB, db *sql.DB, d sqlreplay.Dialect, opts ...sqlreplay.O
 	store, err := sqlreplay.New(t.Context(), db, d, opts...)
 	require.NoError(t, err)
 	return store
-}
-
-func TestSQLitePassesTheSuite(t *testing.T) {
-	dbs := map[requeststate.ReplayStore]*sql.DB{}
-	open := func(t *testing.T, opts ...sqlreplay.Option) requeststate.ReplayStore {
-		store, db := newSQLite(t, opts...)
-		dbs[store] = db
-		return store
-	}
-	replaytest.Run(t,
-		func(t *testing.T) requeststate.ReplayStore { return open(t) },
-		replaytest.WithClock(func(t *testing.T, now func() time.Time) requeststate.ReplayStore {
-			return open(t, sqlreplay.WithClock(now))
-		}),
-		replaytest.WithPeer(func(t *testing.T, s requeststate.ReplayStore) requeststate.ReplayStore {
-			peer, err := sqlreplay.New(t.Context(), dbs[s], sqlreplay.SQLite)
-			require.NoError(t, err)
-			return peer
-		}),
-		replaytest.WithTrials(50),
-	)
 }
