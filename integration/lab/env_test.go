@@ -2,7 +2,6 @@ package lab
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -78,15 +77,14 @@ func startLab(t *testing.T) string {
 	server := exec.CommandContext(ctx, path, "-addr", "127.0.0.1:0")
 	stdout, err := server.StdoutPipe()
 	require.NoError(t, err)
-	var stderr bytes.Buffer
-	server.Stderr = &stderr
+	server.Stderr = os.Stderr
 	require.NoError(t, server.Start())
 	t.Cleanup(func() {
 		cancel()
 		_ = server.Wait() // killed
 	})
 	line, err := bufio.NewReader(stdout).ReadString('\n')
-	require.NoError(t, err, stderr.String())
+	require.NoError(t, err)
 	go func() { _, _ = io.Copy(io.Discard, stdout) }() // ends with the program
 	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(line)
 	require.NotEmpty(t, address, line)
