@@ -188,6 +188,7 @@ func BenchmarkMemory(b *testing.B) {
 			us[i].Attempt = "another"
 		}
 		var next atomic.Int64
+		b.ResetTimer()
 		b.RunParallel(func(pb *testing.PB) {
 			for i := next.Add(1 << 17); pb.Next(); i++ {
 				_ = m.Consume(context.Background(), us[i%int64(len(us))])
