@@ -61,18 +61,6 @@ func database(t testing.TB) string {
 	return name
 }
 
-// newServer starts a server of the test's own.
-func newServer(t testing.TB, settings ...string) *pgserver.Server {
-	t.Helper()
-	dir := t.TempDir()
-	s, err := pgserver.New(dir, settings...)
-	if s != nil {
-		t.Cleanup(s.Kill)
-	}
-	needs(t, err)
-	return s
-}
-
 func openPostgres(t testing.TB, s *pgserver.Server, name string) *sql.DB {
 	t.Helper()
 	return openURL(t, s.URL(name))
