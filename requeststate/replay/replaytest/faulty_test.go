@@ -107,6 +107,8 @@ type eventual struct {
 }
 
 func (v *eventual) Consume(ctx context.Context, use requeststate.Use) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	if v.copied[use.ID] {
 		return requeststate.ErrConsumed
 	}
