@@ -1,0 +1,66 @@
+package redisreplay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// check finds out at start what would otherwise fail at the first redemption.
+func (s *Store) check(ctx context.Context) error {
+	info, err := s.client.Info(ctx, "memory").Result()
+	if err != nil {
+		return named("+info", err)
+	}
+	if _, err := eval(ctx, s.client, s.key(0), []any{"open", random(), trusted(s.trust), s.clock()}); err != nil {
+		return errors.Join(named("+eval +evalsha", err), s.probe(ctx))
+	}
+	if policy := field(info, "maxmemory_policy"); policy != "" && policy != "noeviction" {
+		s.logger.LogAttrs(ctx, slog.LevelWarn, "redisreplay: the server may evict buckets, which makes open tokens stale; use noeviction",
+			slog.String("maxmemory_policy", policy))
+	}
+	return nil
+}
+
+// probe names the rights that the script lacks: inside it, the server's error does not.
+func (s *Store) probe(ctx context.Context) error {
+	key := s.key(0) + ":probe"
+	var errs []error
+	for right, cmd := range map[string]redis.Cmder{
+		"+hmget":      s.client.HMGet(ctx, key, "a"),
+		"+hget":       s.client.HGet(ctx, key, "a"),
+		"+hset":       s.client.HSet(ctx, key, "a", "b"),
+		"+hrandfield": s.client.HRandField(ctx, key, 1),
+		"+hscan":      s.client.HScan(ctx, key, 0, "", 1),
+		"+hdel":       s.client.HDel(ctx, key, "a"),
+		"+unlink":     s.client.Unlink(ctx, key),
+		"+time":       s.client.Time(ctx),
+	} {
+		if redis.HasErrorPrefix(cmd.Err(), "NOPERM") {
+			errs = append(errs, named(right, cmd.Err()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// named says which right is missing, if that is what the error is about.
+func named(right string, err error) error {
+	if redis.HasErrorPrefix(err, "NOPERM") {
+		return fmt.Errorf("redisreplay: the user lacks a right (%s): %w", right, err)
+	}
+	return fmt.Errorf("redisreplay: the server does not answer as it must: %w", err)
+}
+
+// field is the value of a line "name:value" of INFO.
+func field(info, name string) string {
+	for line := range strings.Lines(info) {
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
