@@ -1,0 +1,185 @@
+package redis_test
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcp-requeststate/requeststate-go/integration/faults"
+	"github.com/mcp-requeststate/requeststate-go/integration/linear"
+	"github.com/mcp-requeststate/requeststate-go/integration/svc"
+	"github.com/mcp-requeststate/requeststate-go/requeststate"
+	"github.com/mcp-requeststate/requeststate-go/requeststate/replay/redisreplay"
+)
+
+// Row 19: the server spends, the reply is lost, the client library tries again by itself. Honest users must not be told that
+// they have used their token already.
+func TestLostReplies(t *testing.T) {
+	server := svc.StartRedis(t)
+	for losses := 1; losses <= 3; losses++ {
+		proxy := faults.NewProxy(t, server.Addr)
+		store := open(t, svc.NewClient(t, proxy.Addr))
+		toy := naive{svc.NewClient(t, proxy.Addr)}
+		var ours, theirs tally
+		for range 10 {
+			u, v := fresh(t, store), fresh(t, toy)
+			spend(t, store, 1) // the script is known, the connection made
+			proxy.Drop(losses)
+			ours.add(store.Consume(t.Context(), u))
+			proxy.Pass()
+			spend(t, toy, 1)
+			proxy.Drop(losses)
+			theirs.add(toy.Consume(t.Context(), v))
+			proxy.Pass()
+		}
+		t.Logf("19 %d replies lost: accepted %d, falsely used %d, undecided %d; naive falsely used %d of %d",
+			losses, ours.accepted, ours.consumed, ours.undecided, theirs.consumed, theirs.tried)
+		assert.Zero(t, ours.consumed)
+		assert.Zero(t, ours.stale)
+		if losses == 1 {
+			assert.Positive(t, theirs.consumed, "the negative control was right every time")
+			assert.Equal(t, ours.tried, ours.accepted)
+		}
+	}
+}
+
+// Row 21: all replies are lost: undecided, never used.
+func TestAllRepliesLost(t *testing.T) {
+	server := svc.StartRedis(t)
+	proxy := faults.NewProxy(t, server.Addr)
+	store := open(t, svc.NewClient(t, proxy.Addr))
+	u := fresh(t, store)
+	proxy.Drop(1000)
+	err := store.Consume(t.Context(), u)
+	require.ErrorIs(t, err, requeststate.ErrUnavailable)
+	require.NotErrorIs(t, err, requeststate.ErrInvalid)
+}
+
+// Rows 22, 23 and 24: a server that does not answer. The call ends with the deadline, the cancel, or the timeout.
+func TestDeadlines(t *testing.T) {
+	server := svc.StartRedis(t)
+	proxy := faults.NewProxy(t, server.Addr)
+	store := open(t, svc.NewClient(t, proxy.Addr), redisreplay.WithTimeout(time.Second))
+	uses := unspent(t, store, 3)
+	const slack = 150 * time.Millisecond // a loaded machine; 50 ms is the aim
+	proxy.Hold()
+	took := func(f func() error) time.Duration {
+		start := time.Now()
+		require.ErrorIs(t, f(), requeststate.ErrUnavailable)
+		return time.Since(start)
+	}
+	deadline := took(func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		return store.Consume(ctx, uses[0])
+	})
+	cancelled := took(func() error {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(100*time.Millisecond, cancel)
+		return store.Consume(ctx, uses[1])
+	})
+	timeout := took(func() error { return store.Consume(t.Context(), uses[2]) })
+	t.Logf("22 deadline 200 ms: %v; 23 cancel at 100 ms: %v; timeout 1 s: %v", deadline, cancelled, timeout)
+	assert.Less(t, deadline, 200*time.Millisecond+slack)
+	assert.Less(t, cancelled, 100*time.Millisecond+slack)
+	assert.Less(t, timeout, time.Second+slack)
+
+	// 24: the first write had arrived. It is spent, though its caller was told that this is undecided, and ran no effect.
+	// The other two waited for a connection.
+	proxy.Pass()
+	require.ErrorIs(t, store.Consume(t.Context(), again(uses[0])), requeststate.ErrConsumed)
+}
+
+// While all replies are held, the goroutines that outlive their calls are bounded, and end with the timeout.
+func TestGoroutinesAreBounded(t *testing.T) {
+	server := svc.StartRedis(t)
+	proxy := faults.NewProxy(t, server.Addr)
+	client := redis.NewClient(&redis.Options{Addr: proxy.Addr, PoolSize: 1000})
+	t.Cleanup(func() { _ = client.Close() })
+	store := open(t, client, redisreplay.WithTimeout(500*time.Millisecond))
+	u := fresh(t, store)
+	before := runtime.NumGoroutine()
+	proxy.Hold()
+	var wg sync.WaitGroup
+	for range 1000 {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+			defer cancel()
+			assert.ErrorIs(t, store.Consume(ctx, again(u)), requeststate.ErrUnavailable)
+		})
+	}
+	wg.Wait()
+	// A call's goroutine and, with it, at most a dial of the client and the proxy's two.
+	assert.LessOrEqual(t, runtime.NumGoroutine()-before, 256*8)
+	proxy.Pass()
+	proxy.Cut()
+	if !assert.Eventually(t, func() bool { return runtime.NumGoroutine()-before < 50 }, 20*time.Second, 20*time.Millisecond) {
+		_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
+	}
+	require.NoError(t, store.Consume(t.Context(), fresh(t, store)))
+}
+
+// Row 25: no connection is free.
+func TestPoolExhausted(t *testing.T) {
+	server := svc.StartRedis(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr, PoolSize: 1, PoolTimeout: 5 * time.Second, ReadTimeout: -1})
+	t.Cleanup(func() { _ = client.Close() })
+	store := open(t, client, redisreplay.WithTimeout(300*time.Millisecond))
+	u := fresh(t, store)
+	blocked := make(chan struct{})
+	go func() { defer close(blocked); _ = client.BLPop(context.Background(), 2*time.Second, "nothing").Err() }()
+	server.Wait(func() bool { return client.PoolStats().IdleConns == 0 })
+	start := time.Now()
+	require.ErrorIs(t, store.Consume(t.Context(), u), requeststate.ErrUnavailable)
+	assert.Less(t, time.Since(start), time.Second)
+	<-blocked
+}
+
+// Ten thousand calls under lost replies, cuts, kills and flushes are linearizable; the naive store's are not.
+func TestLinearizable(t *testing.T) {
+	const calls = 12_000
+	server := svc.StartRedis(t)
+	proxy := faults.NewProxy(t, server.Addr)
+	ours := linear.NewRecorder(open(t, svc.NewClient(t, proxy.Addr), redisreplay.WithTimeout(300*time.Millisecond)))
+	toy := linear.NewRecorder(naive{svc.NewClient(t, proxy.Addr)})
+	stop := make(chan struct{})
+	var nemesis sync.WaitGroup
+	nemesis.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			case <-time.After(100 * time.Millisecond):
+			}
+			switch i % 4 {
+			case 0:
+				proxy.Drop(3)
+			case 1:
+				proxy.Cut()
+			case 2:
+				_ = server.Client().FlushAll(context.Background()).Err()
+			case 3:
+				server.Kill()
+				server.Start()
+			}
+		}
+	})
+	background := func() (context.Context, context.CancelFunc) {
+		return context.WithTimeout(context.Background(), time.Second)
+	}
+	linear.Load([]*linear.Recorder{ours}, calls, 16, background)
+	linear.Load([]*linear.Recorder{toy}, calls, 16, background)
+	close(stop)
+	nemesis.Wait()
+	require.GreaterOrEqual(t, ours.Len(), 10_000)
+	assert.True(t, ours.Linearizable(t))
+	assert.False(t, toy.Linearizable(t), "the negative control must be illegal")
+}
