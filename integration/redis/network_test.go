@@ -2,9 +2,8 @@ package redis_test
 
 import (
 	"context"
-	"os"
 	"runtime"
-	"runtime/pprof"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -98,33 +97,39 @@ func TestDeadlines(t *testing.T) {
 	require.ErrorIs(t, store.Consume(t.Context(), again(uses[0])), requeststate.ErrConsumed)
 }
 
+// calls counts the goroutines of stores that are under way.
+func calls() int {
+	buf := make([]byte, 16<<20)
+	return strings.Count(string(buf[:runtime.Stack(buf, true)]), "redisreplay.(*Store).call.func")
+}
+
 // While all replies are held, the goroutines that outlive their calls are bounded, and end with the timeout.
 func TestGoroutinesAreBounded(t *testing.T) {
 	server := svc.StartRedis(t)
 	proxy := faults.NewProxy(t, server.Addr)
 	client := redis.NewClient(&redis.Options{Addr: proxy.Addr, PoolSize: 1000})
 	t.Cleanup(func() { _ = client.Close() })
-	store := open(t, client, redisreplay.WithTimeout(500*time.Millisecond))
+	store := open(t, client, redisreplay.WithTimeout(2*time.Second))
 	u := fresh(t, store)
-	before := runtime.NumGoroutine()
 	proxy.Hold()
 	var wg sync.WaitGroup
+	most := 0
 	for range 1000 {
 		wg.Go(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+			ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 			defer cancel()
 			assert.ErrorIs(t, store.Consume(ctx, again(u)), requeststate.ErrUnavailable)
 		})
 	}
+	server.Wait(func() bool { most = max(most, calls()); return most >= 256 })
 	wg.Wait()
-	// A call's goroutine and, with it, at most a dial of the client and the proxy's two.
-	assert.LessOrEqual(t, runtime.NumGoroutine()-before, 256*8)
+	most = max(most, calls())
+	t.Logf("1,000 callers gave up; at most %d goroutines were under way", most)
+	assert.LessOrEqual(t, most, 256)
+	server.Wait(func() bool { return calls() == 0 })
 	proxy.Pass()
 	proxy.Cut()
-	if !assert.Eventually(t, func() bool { return runtime.NumGoroutine()-before < 50 }, 20*time.Second, 20*time.Millisecond) {
-		_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
-	}
-	require.NoError(t, store.Consume(t.Context(), fresh(t, store)))
+	server.Wait(func() bool { return store.Consume(t.Context(), fresh(t, store)) == nil })
 }
 
 // Row 25: no connection is free.
