@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mcp-requeststate/requeststate-go/examples/internal/services"
 	"github.com/mcp-requeststate/requeststate-go/requeststate"
 )
 
@@ -89,11 +90,16 @@ func TestStoreServer(t *testing.T) {
 	assert.Equal(t, 503, w.Code)
 }
 
-// TestFleet: each flow ends at the other server than it began at, and redeems once.
+// TestFleet: each flow ends at the other server than it began at, and redeems once, whichever store they share.
 func TestFleet(t *testing.T) {
 	programs(t)
+	t.Run("memory", func(t *testing.T) { wholeFleet(t, "memory", "") })
+	t.Run("redis", func(t *testing.T) { wholeFleet(t, "redis", services.Redis(t)) })
+}
+
+func wholeFleet(t *testing.T, store, at string) {
 	var out bytes.Buffer
-	require.NoError(t, run(context.Background(), &out, "node"))
+	require.NoError(t, run(context.Background(), &out, "node", store, at))
 	t.Log("\n" + out.String())
 	assert.Equal(t, 2, strings.Count(out.String(), "redeemed 25 from GC-1"))
 	for _, want := range []string{

@@ -5,8 +5,9 @@
 //	go run ./examples/fleet
 //
 // Tokens are signed JWTs of package jose: the TypeScript half reads and writes them from docs/token-format-jwt.md, with the
-// sub-keys of jose.SecretJWKS. There is one replay store, in memory here, which is the Go half's; it lends it to the TypeScript
-// half over the loopback interface. A store that several machines share takes its place in one line.
+// sub-keys of jose.SecretJWKS. There is one replay store, which is the Go half's: in memory, or in Redis with -store redis. The
+// Go half lends it to the TypeScript half over the loopback interface, so that one implementation of the store decides for
+// both; the TypeScript half does not call Redis itself.
 package main
 
 import (
@@ -16,23 +17,26 @@ import (
 	"io"
 	"os"
 
-	"github.com/mcp-requeststate/requeststate-go/requeststate/replay"
+	"github.com/mcp-requeststate/requeststate-go/examples/internal/stores"
 )
 
 func main() {
 	nodeDir := flag.String("node", "examples/fleet/node", "`folder` of the TypeScript server")
+	kind := flag.String("store", "memory", stores.Kinds)
+	at := flag.String("at", "", "the store's `address`")
 	flag.Parse()
-	if err := run(context.Background(), os.Stdout, *nodeDir); err != nil {
+	if err := run(context.Background(), os.Stdout, *nodeDir, *kind, *at); err != nil {
 		fmt.Fprintln(os.Stderr, "fleet:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, out io.Writer, nodeDir string) error {
-	store, err := replay.NewMemory()
+func run(ctx context.Context, out io.Writer, nodeDir, kind, at string) error {
+	store, closeStore, err := stores.Open(ctx, kind, at)
 	if err != nil {
 		return err
 	}
+	defer func() { _ = closeStore() }()
 	f, err := start(ctx, store, nodeDir)
 	if err != nil {
 		return err

@@ -1,7 +1,10 @@
 // Command redeem is a real MCP server and a real client, over streamable HTTP, with a gift card.
 //
-//	go run ./examples/redeem [-v] [-store memory]   the client tries five ways to cheat the server
-//	go run ./examples/redeem -serve ADDRESS         the server alone; its first line says where it is, as JSON
+//	go run ./examples/redeem [-v] [-store KIND [-at ADDRESS]]   the client tries five ways to cheat the server
+//	go run ./examples/redeem -serve ADDRESS                     the server alone; its first line says where it is, as JSON
+//
+// Stores are memory, sqlite, redis and postgres. With REQUESTSTATE_KEY (openssl rand -hex 32) in the environment several servers
+// are replicas of each other, if they have one store.
 //
 // It ends with 0 if everything was answered as it should be.
 package main
@@ -20,6 +23,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/mcp-requeststate/requeststate-go/examples/internal/stores"
 )
 
 func main() {
@@ -32,7 +37,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("redeem", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	verbose := flags.Bool("v", false, "show the JSON on the wire")
-	storeKind := flags.String("store", "memory", "where redemptions are remembered: "+storeKinds)
+	storeKind := flags.String("store", "memory", "where redemptions are remembered: "+stores.Kinds)
+	storeAt := flags.String("at", "", "the store's address")
 	address := flags.String("serve", "", "serve on this address until interrupted, without the client")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -41,7 +47,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if *verbose || *address != "" {
 		logs = slog.New(slog.NewTextHandler(stderr, nil)) // the operator's side: why something was refused
 	}
-	err := start(ctx, *storeKind, *address, logs, func(ctx context.Context, at place) error {
+	err := start(ctx, storeFlags{*storeKind, *storeAt}, *address, logs, func(ctx context.Context, at place) error {
 		if *address != "" {
 			return serveOnly(ctx, stdout, at)
 		}
@@ -64,11 +70,14 @@ type place struct {
 	Tokens map[string]string `json:"tokens"`
 }
 
+// storeFlags say which store, and where.
+type storeFlags struct{ kind, at string }
+
 // start runs the server while use runs.
 func start(
-	ctx context.Context, storeKind, address string, logs *slog.Logger, use func(context.Context, place) error,
+	ctx context.Context, in storeFlags, address string, logs *slog.Logger, use func(context.Context, place) error,
 ) (err error) {
-	store, closeStore, err := openStore(ctx, storeKind)
+	store, closeStore, err := stores.Open(ctx, in.kind, in.at)
 	if err != nil {
 		return err
 	}

@@ -2,10 +2,11 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
+	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -25,7 +26,11 @@ const (
 
 // newServer returns the handler and the bearer token of each user.
 func newServer(store requeststate.ReplayStore, logs *slog.Logger) (http.Handler, map[string]string, error) {
-	sealer, err := newSealer(store)
+	key, err := newKey()
+	if err != nil {
+		return nil, nil, err
+	}
+	sealer, err := newSealer(key, store)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -45,16 +50,22 @@ func newServer(store requeststate.ReplayStore, logs *slog.Logger) (http.Handler,
 
 	streamable := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
 		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, PropagateRequestCancellation: true})
-	verify, tokens := users("alice", "bob")
+	verify, tokens, err := users(key, "alice", "bob")
+	if err != nil {
+		return nil, nil, err
+	}
 	return auth.RequireBearerToken(verify, nil)(streamable), tokens, nil
 }
 
-// newSealer makes a key of its own. A server that restarts, or has replicas, loads its keys from a secret store.
-func newSealer(store requeststate.ReplayStore) (requeststate.Sealer, error) {
-	key, err := requeststate.GenerateKey()
-	if err != nil {
-		return nil, err
+// newKey reads the key that replicas share or, if there is none, makes one that ends with the process.
+func newKey() (requeststate.Key, error) {
+	if text := os.Getenv("REQUESTSTATE_KEY"); text != "" {
+		return requeststate.ParseKey(text)
 	}
+	return requeststate.GenerateKey()
+}
+
+func newSealer(key requeststate.Key, store requeststate.ReplayStore) (requeststate.Sealer, error) {
 	ring, err := requeststate.NewKeyring(key)
 	if err != nil {
 		return nil, err
@@ -62,11 +73,15 @@ func newSealer(store requeststate.ReplayStore) (requeststate.Sealer, error) {
 	return aead.New(ring, requeststate.WithAudience("https://gift-cards.example"), requeststate.WithReplayStore(store))
 }
 
-// users stands for an authorization server: it knows some bearer tokens, and whose they are.
-func users(names ...string) (auth.TokenVerifier, map[string]string) {
+// users stands for an authorization server: it knows some bearer tokens, and whose they are. They come from the key, so that
+// replicas know the same ones.
+func users(key requeststate.Key, names ...string) (auth.TokenVerifier, map[string]string, error) {
 	owners, tokens := make(map[string]string), make(map[string]string)
 	for _, name := range names {
-		token := rand.Text()
+		token, err := requeststate.Derive(key, "example bearer "+name, func(b []byte) (string, error) { return hex.EncodeToString(b), nil })
+		if err != nil {
+			return nil, nil, err
+		}
 		owners[token], tokens[name] = name, token
 	}
 	return func(_ context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
@@ -76,5 +91,5 @@ func users(names ...string) (auth.TokenVerifier, map[string]string) {
 		}
 		claims := map[string]any{"iss": "https://login.example", "sub": name}
 		return &auth.TokenInfo{UserID: name, Extra: claims, Expiration: time.Now().Add(time.Hour)}, nil
-	}, tokens
+	}, tokens, nil
 }
