@@ -71,6 +71,14 @@ var mutations = []mutation{
 	{"one child under SingleUse", pkg + "opened.go", "if o.claims.Use == UseSingle && !o.state.CompareAndSwap(live, branched) {", "if false {"},
 	// The memory store.
 	{"memory: epoch", pkg + "replay/memory.go", "use.Epoch != m.epoch", "len(use.Epoch) != len(m.epoch)"},
+	{"memory: horizon", pkg + "replay/shard.go", "if e.exp <= s.horizon {", "if false {"},
+	{"memory: the horizon rises", pkg + "replay/shard.go", "s.horizon = max(s.horizon, e.exp)", ""},
+	{"memory: full refuses", pkg + "replay/shard.go", "if s.count >= limit {\n\t\treturn errFull", "if false {\n\t\treturn errFull"},
+	{"memory: attempt", pkg + "replay/shard.go", "if known.attempt == e.attempt {", "if true {"},
+	{"memory: other attempt", pkg + "replay/shard.go", "if known.attempt == e.attempt {", "if false {"},
+	{"memory: cancelled", pkg + "replay/memory.go", "if err := ctx.Err(); err != nil {\n\t\treturn requeststate.Unavailable(err)", "if err := ctx.Err(); false {\n\t\treturn requeststate.Unavailable(err)"},
+	{"sealed is what opens", pkg + "sealer.go", "if err := d.claims.check(); err != nil {", "if false {"},
+	{"child: iat not before its parent's", pkg + "sealer.go", "c.IssuedAt = max(now, o.prev.claims.IssuedAt)", "c.IssuedAt = now"},
 	// Misuse that would weaken a sealer in silence.
 	{"no principal", pkg + "sealer.go", "case o.principal == nil && !s.allowAnonymous:", "case false:"},
 	{"no request", pkg + "sealer.go", "case o.request == nil && !s.allowAny:", "case false:"},

@@ -83,7 +83,7 @@ func appendPrincipal(b []byte, parts []string) []byte {
 
 // Request binds the originating request: its method and the salient members of params, the params object as it came on the
 // wire. Of tools/call and prompts/get those are name, arguments and task; of resources/read, uri; of any other method, every
-// member. Key order, white space, escapes and the spelling of numbers do not matter, values do, to the last digit.
+// member, so take out what differs between the rounds, requestState and inputResponses. Key order, white space, escapes and the spelling of numbers do not matter, values do, to the last digit.
 // docs/request-digest.md has the exact form.
 //
 // Params that are not strict JSON (a member name twice, an unpaired surrogate, text behind the end) are an error of Seal

@@ -11,7 +11,7 @@ import (
 type Codec interface {
 	// Seal picks the key that seals now, takes the claims tagged under that very key from draft.Claims(key), and returns
 	// them as a token: ASCII text that needs no escaping in JSON. It keeps neither draft nor the claims after it returns.
-	// An error that is not [ErrUnavailable] counts as a programmer's mistake.
+	// Any error is [ErrUnavailable] for the caller, with its text in the log alone.
 	Seal(ctx context.Context, draft *Draft) (token string, err error)
 
 	// Open authenticates token, sets c to what it says and returns the key it was sealed under, which is the key that
@@ -58,13 +58,11 @@ func codecSeal(ctx context.Context, codec Codec, d *Draft) (token string, err er
 		}
 	}()
 	token, err = codec.Seal(ctx, d)
-	switch {
-	case errors.Is(err, ErrUnavailable), errors.Is(err, ErrInvalid), ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		return "", asUnavailable(err)
-	case err != nil:
-		return "", fmt.Errorf("requeststate: codec: %w", err)
-	case token == "" || d.key.IsZero():
-		return "", errors.New("requeststate: the codec sealed nothing, or claims that are not the draft's")
+	if err == nil && (token == "" || d.key.IsZero()) {
+		err = errors.New("the codec sealed nothing, or claims that are not the draft's")
+	}
+	if err != nil {
+		return "", asUnavailable(err) // its text is a key service's, perhaps, and handlers return errors to clients
 	}
 	return token, nil
 }
@@ -77,6 +75,9 @@ func codecOpen(ctx context.Context, codec Codec, token string, c *Claims) (key K
 		}
 	}()
 	key, err = codec.Open(ctx, token, c)
+	if err != nil {
+		*c = Claims{} // nothing is known of what was not authenticated
+	}
 	switch {
 	case err == nil && key.IsZero():
 		return Key{}, Unavailable(errors.New("the codec opened a token under the zero Key"))

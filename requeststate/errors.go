@@ -57,7 +57,7 @@ func (e *Error) Error() string { return rejection }
 // Is reports whether target is [ErrInvalid] or the sentinel of e's reason.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
-	return ok && (t == ErrInvalid || t.reason == e.reason)
+	return ok && t != nil && (t == ErrInvalid || t.reason == e.reason)
 }
 
 // Reason names the check that failed, for logs and metrics. It is one of a fixed set of short words and is not for

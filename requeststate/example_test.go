@@ -148,6 +148,8 @@ type kmsCodec struct {
 	current string // wrapped data key, rotated now and then
 }
 
+// inner unwraps at each call, to be short. A real one caches the rings by name, in a bounded cache, also the names that are
+// unknown: the name in a token is whatever its sender likes, before it is authenticated.
 func (c *kmsCodec) inner(ctx context.Context, wrapped string) (requeststate.Codec, error) {
 	secret, err := c.kms.unwrap(ctx, wrapped)
 	if err != nil {

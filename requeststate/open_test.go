@@ -289,28 +289,42 @@ func TestFailingCodecNeverOpens(t *testing.T) {
 
 func TestFailingCodecNeverSeals(t *testing.T) {
 	key := testKey(t, "a")
-	for name, c := range map[string]struct {
-		seal        func(*requeststate.Draft) (string, error)
-		unavailable bool
-	}{
-		"outage":       {func(*requeststate.Draft) (string, error) { return "x", requeststate.ErrUnavailable }, true},
-		"panic":        {func(*requeststate.Draft) (string, error) { panic("boom") }, true},
-		"rejection":    {func(*requeststate.Draft) (string, error) { return "x", requeststate.ErrForged }, true},
-		"error":        {func(*requeststate.Draft) (string, error) { return "x", errors.New("no") }, false},
-		"not the mine": {func(*requeststate.Draft) (string, error) { return "x", nil }, false},
-		"empty":        {func(d *requeststate.Draft) (string, error) { _, err := d.Claims(key); return "", err }, false},
-		"zero key":     {func(d *requeststate.Draft) (string, error) { _, err := d.Claims(requeststate.Key{}); return "", err }, false},
+	for name, seal := range map[string]func(*requeststate.Draft) (string, error){
+		"outage":       func(*requeststate.Draft) (string, error) { return "x", requeststate.ErrUnavailable },
+		"panic":        func(*requeststate.Draft) (string, error) { panic("boom") },
+		"rejection":    func(*requeststate.Draft) (string, error) { return "x", requeststate.ErrForged },
+		"error":        func(*requeststate.Draft) (string, error) { return "x", errors.New("dial kms.internal: denied") },
+		"not the mine": func(*requeststate.Draft) (string, error) { return "x", nil },
+		"empty":        func(d *requeststate.Draft) (string, error) { _, err := d.Claims(key); return "", err },
+		"zero key":     func(d *requeststate.Draft) (string, error) { _, err := d.Claims(requeststate.Key{}); return "", err },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := requeststate.New(failingCodec{seal: c.seal}, requeststate.WithoutAudience(), requeststate.AllowAnonymous(), requeststate.AllowAnyRequest())
+			s, err := requeststate.New(failingCodec{seal: seal}, requeststate.WithoutAudience(), requeststate.AllowAnonymous(), requeststate.AllowAnyRequest())
 			require.NoError(t, err)
 			token, err := s.Seal(ctx, nil)
-			require.Error(t, err)
 			assert.Empty(t, token)
-			assert.Equal(t, c.unavailable, errors.Is(err, requeststate.ErrUnavailable))
+			require.ErrorIs(t, err, requeststate.ErrUnavailable)
 			assert.NotErrorIs(t, err, requeststate.ErrInvalid)
+			assert.Equal(t, requeststate.ErrUnavailable.Error(), err.Error(), "handlers return errors to clients")
 		})
 	}
+}
+
+// What a codec left in the claims before it failed is not authentic, and not for the log.
+func TestClaimsOfAFailedOpenAreNotLogged(t *testing.T) {
+	var seen requeststate.Event
+	codec := failingCodec{open: func(c *requeststate.Claims) (requeststate.Key, error) {
+		c.Flow, c.Round = requeststate.ID{1}, 1
+		return testKey(t, "a"), requeststate.ErrForged
+	}}
+	s, err := requeststate.New(codec, requeststate.WithoutAudience(), requeststate.AllowAnonymous(), requeststate.AllowAnyRequest(),
+		requeststate.WithObserver(func(_ context.Context, e requeststate.Event) { seen = e }))
+	require.NoError(t, err)
+	_, err = s.Open(ctx, "x")
+	requireReason(t, requeststate.ErrForged, err)
+	assert.Empty(t, seen.Flow)
+	assert.Zero(t, seen.Round)
+	assert.NotErrorIs(t, err, (*requeststate.Error)(nil))
 }
 
 func TestRPCErrorOfNil(t *testing.T) {

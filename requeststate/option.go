@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"time"
+	"unicode/utf8"
 )
 
 // Defaults of a sealer.
@@ -39,12 +41,15 @@ func (c *config) fail(format string, args ...any) {
 	c.errs = append(c.errs, fmt.Errorf("requeststate: "+format, args...))
 }
 
-// WithAudience names the service that the tokens are for (RFC 7519 section 4.1.3): 1 to 255 bytes, the same on all its
+// WithAudience names the service that the tokens are for (RFC 7519 section 4.1.3): 1 to 255 bytes of UTF-8, the same on all its
 // replicas. A token of another service, or of none, is rejected.
 func WithAudience(service string) Option {
 	return func(c *config) {
-		if service == "" || len(service) > maxAudience {
-			c.fail("WithAudience wants 1 to %d bytes, got %d", maxAudience, len(service))
+		if service == "" || len(service) > maxAudience || !utf8.ValidString(service) {
+			c.fail("WithAudience wants 1 to %d bytes of UTF-8, got %d", maxAudience, len(service))
+		}
+		if c.audience != nil {
+			c.fail("WithAudience given twice")
 		}
 		c.audience = []byte(service)
 	}
@@ -89,7 +94,7 @@ func WithFlowTTL(d time.Duration) Option {
 // WithReplayStore sets the store that [SingleUse] and [SingleRedemption] need.
 func WithReplayStore(s ReplayStore) Option {
 	return func(c *config) {
-		if s == nil {
+		if v := reflect.ValueOf(s); s == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 			c.fail("WithReplayStore(nil)")
 		}
 		c.store = s
@@ -111,8 +116,8 @@ func WithMaxTokenSize(bytes int) Option {
 // no state, no key. Without it nothing is logged.
 func WithLogger(l *slog.Logger) Option { return func(c *config) { c.logger = l } }
 
-// WithObserver calls f with every verdict, for metrics. f runs inside Seal, Open and Redeem, so it must be quick, and safe for
-// concurrent use.
+// WithObserver calls f with every verdict, for metrics. f runs inside Seal, Open and Redeem, after the spend, so it must be quick,
+// not panic, and be safe for concurrent use.
 func WithObserver(f func(context.Context, Event)) Option { return func(c *config) { c.observe = f } }
 
 // WithClock replaces [time.Now], for tests.

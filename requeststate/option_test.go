@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcp-requeststate/requeststate-go/requeststate"
 	"github.com/mcp-requeststate/requeststate-go/requeststate/hmac"
+	"github.com/mcp-requeststate/requeststate-go/requeststate/replay"
 )
 
 func TestOptions(t *testing.T) {
@@ -40,6 +41,9 @@ func TestOptions(t *testing.T) {
 		"flow below max":      {opts{aud, requeststate.WithMaxTTL(time.Hour), requeststate.WithFlowTTL(time.Minute * 10)}, "below"},
 		"flow 8 days":         {opts{aud, requeststate.WithFlowTTL(8 * 24 * time.Hour)}, "WithFlowTTL"},
 		"flow 7 days":         {opts{aud, requeststate.WithFlowTTL(7 * 24 * time.Hour)}, ""},
+		"audience not text":   {opts{requeststate.WithAudience("\xff")}, "UTF-8"},
+		"audience twice":      {opts{aud, requeststate.WithAudience("other")}, "twice"},
+		"typed nil store":     {opts{aud, requeststate.WithReplayStore((*replay.Memory)(nil))}, "WithReplayStore"},
 		"nil store":           {opts{aud, requeststate.WithReplayStore(nil)}, "WithReplayStore"},
 		"size 100":            {opts{aud, requeststate.WithMaxTokenSize(100)}, "256"},
 		"nil clock":           {opts{aud, requeststate.WithClock(nil)}, "WithClock"},

@@ -15,8 +15,8 @@ type Sealer interface {
 	// Seal returns a token that carries state and is bound to what the options say. [Principal] and [Request] are
 	// required unless the sealer was made with [AllowAnonymous] or [AllowAnyRequest].
 	//
-	// Errors: [ErrUnavailable] if the replay store or the codec's key service does not answer; [ErrExpired] if the flow that
-	// [Continue] names is past its deadline; anything else is a mistake of the program and says what to do.
+	// Errors: [ErrUnavailable] if the replay store does not answer or the codec fails; [ErrExpired] if the flow that [Continue]
+	// names is past its deadline; anything else is a mistake of the program and says what to do.
 	Seal(ctx context.Context, state []byte, opts ...SealOption) (token string, err error)
 
 	// Open verifies token against the request that carries it, in the order of docs/threat-model.md, and spends it if it is
@@ -52,12 +52,11 @@ var drafts = sync.Pool{New: func() any { return new(Draft) }}
 func (s *sealer) Seal(ctx context.Context, state []byte, opts ...SealOption) (string, error) {
 	d := drafts.Get().(*Draft)
 	token, err := s.seal(ctx, d, state, opts)
-	err = s.verdict(ctx, "seal", err, d.key.ID(), &d.claims)
+	if err = s.verdict(ctx, "seal", err, d.key.ID(), &d.claims); err != nil {
+		return "", err // and the draft is left alone: a codec that gave up may still have it
+	}
 	*d = Draft{} // no state stays in the pool
 	drafts.Put(d)
-	if err != nil {
-		return "", err
-	}
 	return token, nil
 }
 
@@ -80,6 +79,9 @@ func (s *sealer) seal(ctx context.Context, d *Draft, state []byte, opts []Bindin
 		return "", err
 	}
 	d.claims.State, d.claims.JSON = state, o.set[kindJSON]
+	if err := d.claims.check(); err != nil { // for every codec: what Open would refuse is not handed out
+		return "", err
+	}
 	token, err := codecSeal(ctx, s.codec, d)
 	if err == nil && len(token) > s.maxSize {
 		err = fmt.Errorf("requeststate: the token has %d bytes, more than WithMaxTokenSize(%d): keep large state on the server", len(token), s.maxSize)
@@ -112,7 +114,7 @@ func (s *sealer) inherit(o *call) error {
 	case p.sealer != s:
 		return errors.New("requeststate: Continue with an Opened of another sealer")
 	case !p.continuable():
-		return errors.New("requeststate: Continue with an Opened that was redeemed, or continued before under SingleUse")
+		return errors.New("requeststate: Continue with an Opened that was redeemed, whose Redeem failed, or that was continued before under SingleUse")
 	case o.use != UseUnlimited && o.use != p.claims.Use:
 		return fmt.Errorf("requeststate: Continue cannot change a flow of %v to %v", p.claims.Use, o.use)
 	case o.principal != nil && (p.principal == nil || *o.principal != *p.principal):
@@ -136,9 +138,11 @@ func (s *sealer) claim(ctx context.Context, c *Claims, o *call) error {
 	if o.ttl != 0 {
 		ttl = o.ttl
 	}
-	c.ID, c.IssuedAt, c.Use = newID(), now, o.use
-	c.ExpiresAt = now + int64(ttl/time.Second)
-	c.Audience = s.audience
+	c.ID, c.IssuedAt, c.Use, c.Audience = newID(), now, o.use, s.audience
+	if o.prev != nil { // by a replica whose clock may be ahead
+		c.IssuedAt = max(now, o.prev.claims.IssuedAt)
+	}
+	c.ExpiresAt = c.IssuedAt + int64(ttl/time.Second)
 	if p := o.prev; p != nil { // flow, deadline and epoch verbatim: a sliding deadline or a fresh epoch would revive a spent flow
 		c.Flow, c.Deadline, c.Epoch, c.Round = p.claims.Flow, p.claims.Deadline, p.claims.Epoch, p.claims.Round+1
 		c.ExpiresAt = min(c.ExpiresAt, c.Deadline)

@@ -36,6 +36,7 @@ func Run(t *testing.T, open func(t *testing.T) requeststate.Codec) {
 		{"Reasons", s.reasons},
 		{"ForgedAndExpired", s.forgedAndExpired},
 		{"Flow", s.flow},
+		{"LongestFlow", s.longestFlow},
 		{"Concurrent", s.concurrent},
 	} {
 		t.Run(c.name, c.run)

@@ -123,6 +123,23 @@ func (s *suite) flow(t *testing.T) {
 	}
 }
 
+// longestFlow: the longest flow, continued by a replica whose clock is behind. Whatever is sealed must open.
+func (s *suite) longestFlow(t *testing.T) {
+	for _, behind := range []time.Duration{0, time.Second, time.Minute} {
+		at := now
+		sl := sealer(t, s.open(t), &at, requeststate.WithoutAudience(), requeststate.WithTTL(time.Second), requeststate.WithFlowTTL(7*24*time.Hour))
+		o, err := sl.Open(context.Background(), seal(t, sl, nil, bound()...), bound()...)
+		if err != nil {
+			t.Fatalf("Open: %v", err)
+		}
+		at = at.Add(-behind)
+		token := seal(t, sl, nil, requeststate.Continue(o))
+		if _, err := sl.Open(context.Background(), token, bound()...); err != nil {
+			t.Fatalf("a token continued %v behind the clock of its parent does not open: %v", behind, err)
+		}
+	}
+}
+
 // store is enough of a ReplayStore for a test without time.
 type store struct {
 	mu    sync.Mutex

@@ -1,7 +1,6 @@
 package jose_test
 
 import (
-	"context"
 	"crypto/fips140"
 	"testing"
 
@@ -72,9 +71,7 @@ func TestJWEUnderFIPSOnly(t *testing.T) {
 
 func TestAudienceThatIsNotText(t *testing.T) {
 	for _, f := range formats() {
-		s, err := f.new(newRing(t), requeststate.WithAudience("a\xff"), requeststate.AllowAnonymous(), requeststate.AllowAnyRequest())
-		require.NoError(t, err)
-		_, err = s.Seal(context.Background(), nil)
+		_, err := f.new(newRing(t), requeststate.WithAudience("a\xff"))
 		assert.ErrorContains(t, err, "UTF-8")
 	}
 }

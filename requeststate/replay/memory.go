@@ -86,6 +86,9 @@ func NewMemory(opts ...Option) (*Memory, error) {
 	_, _ = rand.Read(epoch[:]) // cannot fail: it ends the program if the system has no randomness
 	m := &Memory{epoch: base64.RawURLEncoding.EncodeToString(epoch[:]), now: time.Now, hash: newHasher()}
 	for _, opt := range append([]Option{WithCapacity(DefaultCapacity)}, opts...) {
+		if opt == nil {
+			return nil, errors.New("replay: nil Option")
+		}
 		if err := opt(m); err != nil {
 			return nil, err
 		}

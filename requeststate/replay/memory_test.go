@@ -124,7 +124,7 @@ func TestMemorySweep(t *testing.T) {
 
 func TestMemoryOptions(t *testing.T) {
 	for name, opt := range map[string]replay.Option{
-		"no room": replay.WithCapacity(0), "negative": replay.WithCapacity(-1), "absurd": replay.WithCapacity(1 << 40), "no clock": replay.WithClock(nil),
+		"no room": replay.WithCapacity(0), "negative": replay.WithCapacity(-1), "absurd": replay.WithCapacity(1 << 40), "no clock": replay.WithClock(nil), "nil": nil,
 	} {
 		m, err := replay.NewMemory(opt)
 		require.Error(t, err, name)
