@@ -77,7 +77,6 @@ var mutations = []mutation{
 	{"memory: attempt", pkg + "replay/shard.go", "if known.attempt == e.attempt {", "if true {"},
 	{"memory: other attempt", pkg + "replay/shard.go", "if known.attempt == e.attempt {", "if false {"},
 	{"memory: cancelled", pkg + "replay/memory.go", "if err := ctx.Err(); err != nil {\n\t\treturn requeststate.Unavailable(err)", "if err := ctx.Err(); false {\n\t\treturn requeststate.Unavailable(err)"},
-	{"sealed is what opens", pkg + "sealer.go", "if err := d.claims.check(); err != nil {", "if false {"},
 	{"child: iat not before its parent's", pkg + "sealer.go", "c.IssuedAt = max(now, o.prev.claims.IssuedAt)", "c.IssuedAt = now"},
 	// Misuse that would weaken a sealer in silence.
 	{"no principal", pkg + "sealer.go", "case o.principal == nil && !s.allowAnonymous:", "case false:"},

@@ -79,7 +79,7 @@ func (s *sealer) seal(ctx context.Context, d *Draft, state []byte, opts []Bindin
 		return "", err
 	}
 	d.claims.State, d.claims.JSON = state, o.set[kindJSON]
-	if err := d.claims.check(); err != nil { // for every codec: what Open would refuse is not handed out
+	if err := d.claims.check(); err != nil { // unreachable today; what Open would refuse must not be handed out
 		return "", err
 	}
 	token, err := codecSeal(ctx, s.codec, d)

@@ -12,16 +12,41 @@ import (
 
 // check finds out at start what would otherwise fail at the first redemption.
 func (s *Store) check(ctx context.Context) error {
-	info, err := s.client.Info(ctx, "memory").Result()
-	if err != nil {
-		return named("+info", err)
+	if cluster, ok := s.client.(*redis.ClusterClient); ok {
+		err := cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error { return s.checkServer(ctx, master) })
+		if err != nil {
+			return err
+		}
+	} else if err := s.checkServer(ctx, s.client); err != nil {
+		return err
 	}
 	if _, err := eval(ctx, s.client, s.key(0), []any{"open", random(), trusted(s.trust), s.clock()}); err != nil {
 		return errors.Join(named("+eval +evalsha", err), s.probe(ctx))
 	}
-	if policy := field(info, "maxmemory_policy"); policy != "" && policy != "noeviction" {
-		s.logger.LogAttrs(ctx, slog.LevelWarn, "redisreplay: the server may evict buckets, which makes open tokens stale; use noeviction",
+	return nil
+}
+
+// informant is what a server tells about itself.
+type informant interface {
+	Info(ctx context.Context, section ...string) *redis.StringCmd
+}
+
+func (s *Store) checkServer(ctx context.Context, client informant) error {
+	memory, err := client.Info(ctx, "memory").Result()
+	if err != nil {
+		return named("+info", err)
+	}
+	if policy := field(memory, "maxmemory_policy"); policy != "" && policy != "noeviction" {
+		s.logger.LogAttrs(ctx, slog.LevelWarn,
+			"redisreplay: the server may evict buckets, which makes open tokens stale; use noeviction",
 			slog.String("maxmemory_policy", policy))
+	}
+	cluster, err := client.Info(ctx, "cluster").Result()
+	if err != nil {
+		return named("+info", err)
+	}
+	if _, single := s.client.(*redis.Client); single && field(cluster, "cluster_enabled") == "1" {
+		return errors.New("redisreplay: the server is a node of a Cluster: use redis.NewClusterClient")
 	}
 	return nil
 }

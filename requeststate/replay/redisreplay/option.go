@@ -1,6 +1,7 @@
 package redisreplay
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -25,7 +26,8 @@ type config struct {
 	now       func() time.Time // nil: the server's clock
 }
 
-// WithNamespace sets what the keys begin with: "<namespace>:b:<number>". Services that share a server and a ring may share it.
+// WithNamespace sets what the keys begin with: "<namespace>:b:<number>". Services that share a server and a ring may
+// share it.
 func WithNamespace(ns string) Option {
 	return func(c *config) error {
 		if ns == "" || len(ns) > 200 {
@@ -36,8 +38,8 @@ func WithNamespace(ns string) Option {
 	}
 }
 
-// WithBuckets sets the number of hashes that the ids are spread over, 1 to 65,536, for Cluster and to bound the work of one
-// sweep. All replicas must have the same. The default is 64.
+// WithBuckets sets the number of hashes that the ids are spread over, 1 to 65,536, for Cluster and to bound the work of
+// one sweep. All replicas must have the same. The default is 64.
 func WithBuckets(n int) Option {
 	return func(c *config) error {
 		if n < 1 || n > 65536 {
@@ -48,8 +50,8 @@ func WithBuckets(n int) Option {
 	}
 }
 
-// WithTimeout bounds each call, its retries included: at least 10 ms. The default is 250 ms. A call that is not answered by
-// then is undecided.
+// WithTimeout bounds each call, its retries included: at least 10 ms. The default is 250 ms. A call that is not
+// answered by then is undecided.
 func WithTimeout(d time.Duration) Option {
 	return func(c *config) error {
 		if d < 10*time.Millisecond {
@@ -60,13 +62,22 @@ func WithTimeout(d time.Duration) Option {
 	}
 }
 
-// TrustPersistence accepts the server's data across restarts and failovers. It is safe only where no acknowledged write can
-// be lost: appendonly with appendfsync always and no failover to an asynchronous replica, or a service that promises it. With
-// anything less, spent tokens can be spent again. Without it every restart and failover makes open tokens stale, once.
+// TrustPersistence accepts the server's data across restarts and failovers. It is safe only where no acknowledged write
+// can be lost: appendonly with appendfsync always and no failover to an asynchronous replica, or a service that
+// promises it. With anything less, spent tokens can be spent again. Without it every restart and failover makes open
+// tokens stale, once.
 func TrustPersistence() Option { return func(c *config) error { c.trust = true; return nil } }
 
 // WithLogger gets a warning at start if the server may evict keys. The default is slog.Default.
-func WithLogger(l *slog.Logger) Option { return func(c *config) error { c.logger = l; return nil } }
+func WithLogger(l *slog.Logger) Option {
+	return func(c *config) error {
+		if l == nil {
+			return errors.New("redisreplay: WithLogger wants a logger; slog.DiscardHandler makes a silent one")
+		}
+		c.logger = l
+		return nil
+	}
+}
 
 // withClock replaces the server's clock, which decides when an id may be forgotten, in tests.
 func withClock(now func() time.Time) Option {

@@ -1,31 +1,34 @@
-// Package redisreplay is the replay store in Redis or Valkey, for servers of several replicas: single, Sentinel or Cluster.
+// Package redisreplay is the replay store in Redis or Valkey, for servers of several replicas: single, Sentinel or
+// Cluster.
 //
 //	client := redis.NewClient(&redis.Options{Addr: addr})
 //	store, err := redisreplay.New(ctx, client)
 //
 // # How it decides
 //
-// Ids are spread over buckets. A bucket is one hash without a TTL that holds the spent ids, a random epoch, and the identity
-// of the server process and replication history that the epoch was drawn for. One script per call compares all of it, so
-// that a spent id is found, or its epoch is gone: a restart, a flush, an eviction, a failover and both sides of a split
-// brain answer [requeststate.ErrStale], never "fresh". No two clocks are compared. Each costs an honest user one refusal per open
-// flow.
+// Ids are spread over buckets. A bucket is one hash without a TTL that holds the spent ids, a random epoch, and the
+// identity of the server process and replication history that the epoch was drawn for. One script per call compares all
+// of it, so that a spent id is found, or its epoch is gone: a restart, a flush, an eviction, a failover and both sides
+// of a split brain answer [requeststate.ErrStale], never "fresh". No two clocks are compared. Each costs an honest user
+// one refusal per open flow.
 //
 // A plain SET NX with a TTL has none of this and forgets under every one of these faults.
 //
 // # Settings
 //
-// Use maxmemory-policy noeviction; any other costs availability, not safety. Persistence is not needed. The least rights are
+// Use maxmemory-policy noeviction; any other costs availability, not safety. Persistence is not needed. The least
+// rights are
 //
 //	~<namespace>:* +eval +evalsha +info +hmget +hget +hset +hdel +hscan +hrandfield +unlink +time +ping +hello +client
 //
-// Redis 6.2 or later. With a Cluster client set ContextTimeoutEnabled, or calls that were given up would live on for the
-// client's own timeouts.
+// Redis 6.2 or later. With a Cluster client set ContextTimeoutEnabled, or calls that were given up would live on for
+// the client's own timeouts.
 //
 // # What it cannot see
 //
-// An administrator's HDEL or RESTORE in a bucket; a snapshot of the server's memory that is put back; proxies that answer
-// INFO themselves; replication between active servers (CRDT). After any of them delete the keys of the namespace.
+// An administrator's HDEL or RESTORE in a bucket; a snapshot of the server's memory that is put back; proxies that
+// answer INFO themselves; replication between active servers (CRDT). After any of them delete the keys of the
+// namespace.
 package redisreplay
 
 import (
@@ -36,7 +39,6 @@ import (
 	"fmt"
 	"log/slog"
 	mrand "math/rand/v2"
-	"net"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -47,15 +49,17 @@ import (
 	"github.com/mcp-requeststate/requeststate-go/requeststate"
 )
 
-// maxInFlight bounds the calls that are under way, those that their callers gave up included. Each lives for the timeout
-// at most.
-const maxInFlight = 256
+// maxInFlight bounds the calls that are under way, those that their callers gave up included. Each lives for the
+// timeout at most. It is far above what a server needs to be busy, so that it is reached only by one that does not
+// answer.
+const maxInFlight = 1024
 
 // fresh is how long an epoch is sealed into tokens without asking the server.
 const fresh = 5 * time.Second
 
-// A Store is a [requeststate.ReplayStore]. It is safe for concurrent use, starts no goroutine that outlives its call by more than the
-// timeout, and does not close the client.
+// A Store is a [requeststate.ReplayStore]. It is safe for concurrent use and does not close the client. A call that is
+// given up leaves a goroutine behind for the rest of the timeout; there are 1,024 at most, and more calls are refused
+// as undecided.
 type Store struct {
 	config
 	client redis.UniversalClient
@@ -73,8 +77,8 @@ type epoch struct {
 
 var _ requeststate.ReplayStore = (*Store)(nil)
 
-// New returns a store over client, after checking that the server lets it work: the rights that are missing are named in the
-// error. It keeps ctx for the checks alone.
+// New returns a store over client, after checking that the server lets it work: the rights that are missing are named
+// in the error. It keeps ctx for the checks alone.
 func New(ctx context.Context, client redis.UniversalClient, opts ...Option) (*Store, error) {
 	c := config{namespace: DefaultNamespace, buckets: DefaultBuckets, timeout: DefaultTimeout, logger: slog.Default()}
 	for _, opt := range opts {
@@ -86,24 +90,17 @@ func New(ctx context.Context, client redis.UniversalClient, opts ...Option) (*St
 		return nil, errors.New("redisreplay: no client")
 	}
 	s := &Store{config: c, cache: make([]atomic.Pointer[epoch], c.buckets), slots: make(chan struct{}, maxInFlight)}
-	client.AddHook(dialHook{&s.dials}) // to the caller's client, which makes the connections
-	switch cl := client.(type) {
-	case *redis.Client:
-		client = cl.WithTimeout(c.timeout) // whatever the caller's timeouts are, a read ends with the call
-	case *redis.ClusterClient:
-		if !cl.Options().ContextTimeoutEnabled {
-			return nil, errors.New("redisreplay: set ContextTimeoutEnabled in the ClusterOptions: a call must end by its deadline")
-		}
+	if err := s.connect(ctx, client); err != nil {
+		return nil, err
 	}
-	s.client = client
 	if err := s.check(ctx); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// Epoch names a bucket, drawn at random, and its epoch. It answers from a cache that every reply refreshes; the server is
-// asked when the cache is five seconds old, and after a new connection was made.
+// Epoch names a bucket, drawn at random, and its epoch. It answers from a cache that every reply refreshes; the server
+// is asked when the cache is five seconds old, and after a new connection was made.
 func (s *Store) Epoch(ctx context.Context) (string, error) {
 	n := mrand.IntN(s.buckets)
 	if e := s.cache[n].Load(); e != nil && time.Since(e.at) < fresh && e.dials == s.dials.Load() {
@@ -145,8 +142,8 @@ func (s *Store) Consume(ctx context.Context, use requeststate.Use) error {
 	return requeststate.Unavailable(fmt.Errorf("redisreplay: verdict %q", r.verdict))
 }
 
-// Sweep forgets the ids of every bucket that expired more than a minute ago. Consume forgets as it goes; a sweep is for buckets
-// that nobody uses any more, every few hours at most. It stops at the first error.
+// Sweep forgets the ids of every bucket that expired more than a minute ago. Consume forgets as it goes; a sweep is for
+// buckets that nobody uses any more, every few hours at most. It stops at the first error.
 func (s *Store) Sweep(ctx context.Context) error {
 	for n := range s.buckets {
 		for cursor := "0"; ; {
@@ -172,8 +169,8 @@ func (s *Store) call(ctx context.Context, n int, op string, args ...any) (reply,
 	defer cancel()
 	select {
 	case s.slots <- struct{}{}:
-	case <-limit.Done():
-		return reply{}, requeststate.Unavailable(fmt.Errorf("redisreplay: %d calls are under way: %w", maxInFlight, limit.Err()))
+	default:
+		return reply{}, requeststate.Unavailable(fmt.Errorf("redisreplay: %d calls are under way", maxInFlight))
 	}
 	type answer struct {
 		reply
@@ -231,21 +228,4 @@ func random() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return base64.RawURLEncoding.EncodeToString(b[:])
-}
-
-// dialHook counts connections.
-type dialHook struct{ dials *atomic.Int64 }
-
-func (h dialHook) DialHook(next redis.DialHook) redis.DialHook {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := next(ctx, network, addr)
-		if err == nil {
-			h.dials.Add(1)
-		}
-		return conn, err
-	}
-}
-func (dialHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
-func (dialHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
 }

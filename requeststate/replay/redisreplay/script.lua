@@ -44,8 +44,13 @@ local function forget(pairs)
     end
   end
   if #old > 0 then
+    -- A server whose memory is full refuses the HSET of a script that has not written yet, and would never forget. This is
+    -- a write that changes nothing and needs no memory.
+    redis.call('HDEL', key, '!')
     redis.call('HSET', key, '!h', string.format('%.0f', horizon))
-    redis.call('HDEL', key, unpack(old))
+    for i = 1, #old, 1000 do -- unpack has a limit, and HSCAN may return a small hash whole
+      redis.call('HDEL', key, unpack(old, i, math.min(i + 999, #old)))
+    end
   end
   return #old
 end
