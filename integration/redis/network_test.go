@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -103,29 +104,37 @@ func calls() int {
 	return strings.Count(string(buf[:runtime.Stack(buf, true)]), "redisreplay.(*Store).call.func")
 }
 
-// While all replies are held, the goroutines that outlive their calls are bounded, and end with the timeout.
+// While all replies are held, the goroutines that outlive their calls are bounded, and end with the timeout. Callers beyond
+// the bound are told at once.
 func TestGoroutinesAreBounded(t *testing.T) {
+	const bound, callers = 1024, 2000
 	server := svc.StartRedis(t)
 	proxy := faults.NewProxy(t, server.Addr)
-	client := redis.NewClient(&redis.Options{Addr: proxy.Addr, PoolSize: 1000})
+	client := redis.NewClient(&redis.Options{Addr: proxy.Addr, PoolSize: 50})
 	t.Cleanup(func() { _ = client.Close() })
-	store := open(t, client, redisreplay.WithTimeout(2*time.Second))
+	store := open(t, client, redisreplay.WithTimeout(3*time.Second))
 	u := fresh(t, store)
 	proxy.Hold()
 	var wg sync.WaitGroup
+	var atOnce atomic.Int32
 	most := 0
-	for range 1000 {
+	for range callers {
 		wg.Go(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
-			assert.ErrorIs(t, store.Consume(ctx, again(u)), requeststate.ErrUnavailable)
+			err := store.Consume(ctx, again(u))
+			assert.ErrorIs(t, err, requeststate.ErrUnavailable)
+			if ctx.Err() == nil {
+				atOnce.Add(1)
+			}
 		})
 	}
-	server.Wait(func() bool { most = max(most, calls()); return most >= 256 })
+	server.Wait(func() bool { most = max(most, calls()); return most >= bound })
 	wg.Wait()
 	most = max(most, calls())
-	t.Logf("1,000 callers gave up; at most %d goroutines were under way", most)
-	assert.LessOrEqual(t, most, 256)
+	t.Logf("%d callers gave up, %d of them at once; at most %d goroutines were under way", callers, atOnce.Load(), most)
+	assert.LessOrEqual(t, most, bound)
+	assert.Positive(t, atOnce.Load())
 	server.Wait(func() bool { return calls() == 0 })
 	proxy.Pass()
 	proxy.Cut()

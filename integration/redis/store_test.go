@@ -2,10 +2,7 @@ package redis_test
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // the name that Redis gives to scripts
-	"encoding/hex"
 	"fmt"
-	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -47,15 +44,6 @@ func TestSuite(t *testing.T) {
 			return open(t, server.Client(), redisreplay.WithNamespace(names[s]))
 		}),
 	)
-}
-
-func TestScriptDigest(t *testing.T) {
-	text, err := os.ReadFile("../../requeststate/replay/redisreplay/script.lua")
-	require.NoError(t, err)
-	sum := sha1.Sum(text)
-	source, err := os.ReadFile("../../requeststate/replay/redisreplay/script.go")
-	require.NoError(t, err)
-	assert.Contains(t, string(source), `"`+hex.EncodeToString(sum[:])+`"`)
 }
 
 // The rights that the documentation lists are enough, and each that is missing is named at start.

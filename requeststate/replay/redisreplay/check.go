@@ -13,7 +13,9 @@ import (
 // check finds out at start what would otherwise fail at the first redemption.
 func (s *Store) check(ctx context.Context) error {
 	if cluster, ok := s.client.(*redis.ClusterClient); ok {
-		err := cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error { return s.checkServer(ctx, master) })
+		err := cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
+			return s.checkServer(ctx, master)
+		})
 		if err != nil {
 			return err
 		}

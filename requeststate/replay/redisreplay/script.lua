@@ -1,7 +1,7 @@
--- One call on one bucket. KEYS[1] is the bucket's hash, which has no TTL: !e its epoch, !w the server history that the epoch
--- belongs to, !h the horizon, and a field "i<id>" = "<exp>:<attempt>" for every spent id.
--- ARGV: operation, a fresh epoch, 1 to trust persistence, now in seconds or '' for the server's clock, then by operation:
---   consume: the token's epoch, id, attempt, exp      sweep: cursor      open: nothing
+-- One call on one bucket. KEYS[1] is the bucket's hash, which has no TTL: !e its epoch, !w the server history that the
+-- epoch belongs to, !h the horizon, and a field "i<id>" = "<exp>:<attempt>" for every spent id.
+-- ARGV: operation, a fresh epoch, 1 to trust persistence, now in seconds or '' for the server's clock, then for consume
+-- the token's epoch, id, attempt, exp; for sweep the cursor; for open nothing.
 local key, op = KEYS[1], ARGV[1]
 
 -- run_id alone survives A to B to A failovers inside one process, master_replid alone a restart from a snapshot.
@@ -30,8 +30,8 @@ if not now then
 end
 local margin = 60
 
--- forget deletes the expired ones among fields and values in turn, and raises the horizon over them before anything else can
--- be answered.
+-- forget deletes the expired ones among fields and values in turn, and raises the horizon over them before anything
+-- else can be answered.
 local function forget(pairs)
   local old = {}
   for i = 1, #pairs, 2 do
@@ -44,8 +44,8 @@ local function forget(pairs)
     end
   end
   if #old > 0 then
-    -- A server whose memory is full refuses the HSET of a script that has not written yet, and would never forget. This is
-    -- a write that changes nothing and needs no memory.
+    -- A server whose memory is full refuses the HSET of a script that has not written yet, and would never forget. This
+    -- is a write that changes nothing and needs no memory.
     redis.call('HDEL', key, '!')
     redis.call('HSET', key, '!h', string.format('%.0f', horizon))
     for i = 1, #old, 1000 do -- unpack has a limit, and HSCAN may return a small hash whole
@@ -75,7 +75,8 @@ if held then
   end
   return {'USED', epoch}
 end
-forget(redis.call('HRANDFIELD', key, '3', 'WITHVALUES'))
+-- Four a call: the expired ids settle at a third of the others.
+forget(redis.call('HRANDFIELD', key, '4', 'WITHVALUES'))
 if exp <= horizon then
   return {'STALE', epoch}
 end
