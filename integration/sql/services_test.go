@@ -35,6 +35,9 @@ var shared = struct {
 }{}
 
 func TestMain(m *testing.M) {
+	if url := os.Getenv("SQLREPLAY_CHILD"); url != "" {
+		child(url)
+	}
 	status := m.Run()
 	if shared.server != nil {
 		shared.server.Kill()
@@ -59,6 +62,26 @@ func database(t testing.TB) string {
 	_, err := admin.Exec("CREATE DATABASE " + name)
 	require.NoError(t, err)
 	return name
+}
+
+// serverDir is a folder that another user can reach, which t.TempDir's are not.
+func serverDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "requeststate-pg-")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// newServer starts a server of the test's own.
+func newServer(t testing.TB, settings ...string) *pgserver.Server {
+	t.Helper()
+	s, err := pgserver.New(serverDir(t), settings...)
+	if s != nil {
+		t.Cleanup(s.Kill)
+	}
+	needs(t, err)
+	return s
 }
 
 func openPostgres(t testing.TB, s *pgserver.Server, name string) *sql.DB {

@@ -43,7 +43,7 @@ func TestSuite(t *testing.T) {
 					require.NoError(t, err)
 					return peer
 				}),
-				replaytest.WithTrials(50),
+				replaytest.WithTrials(20),
 			)
 		})
 	}
