@@ -3,7 +3,9 @@ package svc
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"syscall"
 	"testing"
@@ -85,4 +87,17 @@ func (r *Redis) Do(args ...any) any {
 func (r *Redis) Wait(ok func() bool) {
 	r.t.Helper()
 	require.Eventually(r.t, ok, 30*time.Second, 10*time.Millisecond)
+}
+
+// AOF returns the file that the server appends to, and how long it is now.
+func (r *Redis) AOF() (path string, size int64) {
+	r.t.Helper()
+	files, err := filepath.Glob(filepath.Join(r.dir, "appendonlydir", "*.incr.aof"))
+	require.NoError(r.t, err)
+	if len(files) == 0 { // before version 7
+		files = []string{filepath.Join(r.dir, "appendonly.aof")}
+	}
+	info, err := os.Stat(files[0])
+	require.NoError(r.t, err)
+	return files[0], info.Size()
 }
