@@ -2,9 +2,10 @@ package redis_test
 
 import (
 	"context"
-	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,38 +14,81 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcp-requeststate/requeststate-go/integration/svc"
-	"github.com/mcp-requeststate/requeststate-go/requeststate"
 	"github.com/mcp-requeststate/requeststate-go/requeststate/replay/redisreplay"
 )
 
-// Row 17: slots move from node to node while ids are spent. A bucket is one key and moves whole; its identity does not move, so
-// open tokens of moved buckets are stale, once.
-func TestClusterResharding(t *testing.T) {
-	cli := svc.Need(t, "redis-cli", "apt-get install redis-tools")
-	var nodes []*svc.Redis
-	var addrs []string
-	for range 3 {
-		n := svc.StartRedis(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "15000")
-		nodes, addrs = append(nodes, n), append(addrs, n.Addr)
-	}
-	run := func(args ...string) {
-		out, err := exec.Command(cli, append([]string{"--cluster"}, args...)...).CombinedOutput()
-		require.NoError(t, err, "%s", out)
-	}
-	run(append(append([]string{"create"}, addrs...), "--cluster-yes")...)
-	for _, n := range nodes {
-		n.Wait(func() bool { return strings.Contains(n.Do("CLUSTER", "INFO").(string), "cluster_state:ok") })
-	}
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, ContextTimeoutEnabled: true})
-	t.Cleanup(func() { _ = client.Close() })
-	store := open(t, client, redisreplay.WithNamespace("cluster"))
+const slots = 16384
 
-	var mu sync.Mutex
-	var first, twice tally
+// cluster starts three masters, which share the slots, and a replica of each: the server at i+3 has the master at i.
+func cluster(t *testing.T) []*svc.Redis {
+	t.Helper()
+	var nodes []*svc.Redis
+	bus := map[int]int{}
+	for range 6 {
+		port := svc.Port(t)
+		nodes = append(nodes, svc.StartRedis(t, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(port),
+			"--cluster-node-timeout", "15000", "--cluster-replica-validity-factor", "0"))
+		bus[len(nodes)-1] = port
+	}
+	for i, node := range nodes[1:] {
+		nodes[0].Do("CLUSTER", "MEET", "127.0.0.1", node.Port, bus[i+1])
+	}
+	for i, node := range nodes[:3] {
+		node.Do("CLUSTER", "ADDSLOTSRANGE", i*slots/3, (i+1)*slots/3-1)
+	}
+	for i, node := range nodes[3:] {
+		master := nodes[i]
+		node.Wait(func() bool { return strings.Contains(node.Do("CLUSTER", "NODES").(string), id(master)) })
+		node.Do("CLUSTER", "REPLICATE", id(master))
+	}
+	for _, node := range nodes {
+		settled(node)
+	}
+	return nodes
+}
+
+func id(node *svc.Redis) string { return node.Do("CLUSTER", "MYID").(string) }
+
+// settled waits until the node sees the whole cluster, its three replicas in step.
+func settled(node *svc.Redis) {
+	node.Wait(func() bool {
+		return strings.Contains(node.Do("CLUSTER", "INFO").(string), "cluster_state:ok") &&
+			strings.Count(node.Do("CLUSTER", "NODES").(string), "slave") == 3 &&
+			!strings.Contains(node.Do("INFO", "replication").(string), "master_link_status:down")
+	})
+}
+
+func clusterClient(t *testing.T, nodes []*svc.Redis) *redis.ClusterClient {
+	var addrs []string
+	for _, node := range nodes {
+		addrs = append(addrs, node.Addr)
+	}
+	c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, ContextTimeoutEnabled: true})
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// Rows 16, 17 and 18.
+func TestCluster(t *testing.T) {
+	nodes := cluster(t)
+	client := clusterClient(t, nodes)
+	_, err := redisreplay.New(t.Context(), nodes[0].Client())
+	require.ErrorContains(t, err, "NewClusterClient")
+
+	store := open(t, client, redisreplay.WithTimeout(5*time.Second))
+	spent := spend(t, store, tokens)
+	assert.Equal(t, tokens, present(store, spent).consumed, "all masters work")
+	t.Run("17 resharding", func(t *testing.T) { reshard(t, nodes, store) })
+	t.Run("16 failover", func(t *testing.T) { clusterFailover(t, nodes, naive{client}) })
+}
+
+// reshard moves a quarter of the first master's slots to the second one while tokens are spent, each presented twice.
+func reshard(t *testing.T, nodes []*svc.Redis, store *redisreplay.Store) {
+	var tried, once, twice, undecided atomic.Int64
 	stop := make(chan struct{})
-	var load sync.WaitGroup
-	for range 4 {
-		load.Go(func() {
+	var workers sync.WaitGroup
+	for range 8 {
+		workers.Go(func() {
 			for {
 				select {
 				case <-stop:
@@ -55,26 +99,78 @@ func TestClusterResharding(t *testing.T) {
 				if err != nil {
 					continue
 				}
-				u := requeststate.Use{ID: random(), Epoch: epoch, Attempt: random(), ExpiresAt: time.Now().Truncate(time.Second).Add(5 * time.Minute)}
-				a, b := store.Consume(context.Background(), u), store.Consume(context.Background(), again(u))
-				mu.Lock()
-				first.add(a)
-				if a == nil {
-					twice.add(b)
-				}
-				mu.Unlock()
+				u := newUse(epoch)
+				var c tally
+				c.add(store.Consume(context.Background(), u))
+				c.add(store.Consume(context.Background(), again(u)))
+				tried.Add(1)
+				once.Add(int64(min(c.accepted, 1)))
+				twice.Add(int64(max(c.accepted-1, 0)))
+				undecided.Add(int64(c.undecided))
 			}
 		})
 	}
-	id := func(n *svc.Redis) string { return n.Do("CLUSTER", "MYID").(string) }
-	for i := range nodes {
-		run("reshard", addrs[0], "--cluster-from", id(nodes[i]), "--cluster-to", id(nodes[(i+1)%3]), "--cluster-slots", "1500", "--cluster-yes")
+	from, to, fromID, toID := nodes[0].Client(), nodes[1].Client(), id(nodes[0]), id(nodes[1])
+	for slot := range slots / 1200 {
+		move(t, from, to, fromID, toID, slot)
 	}
 	close(stop)
-	load.Wait()
-	t.Logf("17 resharding of 4,500 slots: %d spent, accepted twice %d; honest: stale %d, undecided %d of %d",
-		first.accepted, twice.accepted, first.stale, first.undecided, first.tried)
-	assert.Zero(t, twice.accepted)
-	assert.Greater(t, first.accepted, 1000)
-	assert.Less(t, first.stale+first.undecided, first.tried/20)
+	workers.Wait()
+	t.Logf("17 resharding of %d slots: tried %d, accepted twice %d; honest refused %d; undecided %d",
+		slots/12, tried.Load(), twice.Load(), tried.Load()-once.Load(), undecided.Load())
+	assert.Zero(t, twice.Load())
+	assert.Less(t, tried.Load()-once.Load(), tried.Load()/20, "only what was under way in the moved buckets is refused")
+}
+
+// move moves a slot from the first master to the second, as redis-cli does.
+func move(t *testing.T, from, to *redis.Client, fromID, toID string, slot int) {
+	t.Helper()
+	do := func(c *redis.Client, args ...any) any {
+		v, err := c.Do(t.Context(), args...).Result()
+		require.NoError(t, err)
+		return v
+	}
+	do(to, "CLUSTER", "SETSLOT", slot, "IMPORTING", fromID)
+	do(from, "CLUSTER", "SETSLOT", slot, "MIGRATING", toID)
+	for _, key := range do(from, "CLUSTER", "GETKEYSINSLOT", slot, 1000).([]any) {
+		host, port, _ := strings.Cut(to.Options().Addr, ":")
+		do(from, "MIGRATE", host, port, key, 0, 5000)
+	}
+	for _, c := range []*redis.Client{to, from} {
+		do(c, "CLUSTER", "SETSLOT", slot, "NODE", toID)
+	}
+}
+
+// clusterFailover kills the third master before its replica has what was spent last.
+func clusterFailover(t *testing.T, nodes []*svc.Redis, toy naive) {
+	store := open(t, toy.client, redisreplay.WithTimeout(5*time.Second))
+	master, replica := nodes[2], nodes[5]
+	for _, node := range nodes {
+		node.Do("CONFIG", "SET", "cluster-node-timeout", 3000)
+	}
+	replica.Pause()
+	defer replica.Resume()
+	fill(t, master) // more than the sockets to the replica hold, so that nothing after it gets there
+	spent, toys, held := spend(t, store, 3*tokens), spend(t, toy, 3*tokens), unspent(t, store, 3*tokens)
+	master.Kill()
+	replica.Resume()
+	nodes[0].Wait(func() bool {
+		t.Log(replica.Do("CLUSTER", "NODES"), replica.Do("INFO", "replication"), nodes[0].Do("CLUSTER", "NODES")); time.Sleep(2*time.Second)
+		return strings.Contains(replica.Do("INFO", "replication").(string), "role:master") &&
+			strings.Contains(nodes[0].Do("CLUSTER", "INFO").(string), "cluster_state:ok") &&
+			strings.Contains(nodes[1].Do("CLUSTER", "INFO").(string), "cluster_state:ok")
+	})
+	nodes[0].Wait(func() bool { return present(store, spent[:20]).undecided == 0 })
+	report(t, "16 Cluster failover", present(store, spent), present(store, held), present(toy, toys), true)
+}
+
+func fill(t *testing.T, master *svc.Redis) {
+	t.Helper()
+	client := master.Client()
+	value := strings.Repeat("x", 1<<20)
+	for i, written := 0, 0; written < 40; i++ {
+		if client.Set(t.Context(), "fill:"+strconv.Itoa(i), value, 0).Err() == nil { // the others are another master's
+			written++
+		}
+	}
 }

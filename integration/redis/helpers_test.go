@@ -26,7 +26,12 @@ func fresh(t testing.TB, s requeststate.ReplayStore) requeststate.Use {
 	t.Helper()
 	epoch, err := s.Epoch(context.Background())
 	require.NoError(t, err)
-	return requeststate.Use{ID: random(), Epoch: epoch, Attempt: random(), ExpiresAt: time.Now().Truncate(time.Second).Add(5 * time.Minute)}
+	return newUse(epoch)
+}
+
+func newUse(epoch string) requeststate.Use {
+	exp := time.Now().Truncate(time.Second).Add(5 * time.Minute)
+	return requeststate.Use{ID: random(), Epoch: epoch, Attempt: random(), ExpiresAt: exp}
 }
 
 func again(u requeststate.Use) requeststate.Use { u.Attempt = random(); return u }

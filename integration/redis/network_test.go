@@ -51,6 +51,29 @@ func TestLostReplies(t *testing.T) {
 	}
 }
 
+// Row 20: a reply is withheld, the client's read ends, and its second attempt finds the first one's write.
+func TestWithheldReply(t *testing.T) {
+	server := svc.StartRedis(t)
+	proxy := faults.NewProxy(t, server.Addr)
+	store := open(t, svc.NewClient(t, proxy.Addr), redisreplay.WithTimeout(4*time.Second))
+	client := redis.NewClient(&redis.Options{Addr: proxy.Addr, ReadTimeout: time.Second})
+	t.Cleanup(func() { _ = client.Close() })
+	toy := naive{client}
+	withhold := func(s requeststate.ReplayStore, d time.Duration) (c tally) {
+		spend(t, s, 1)
+		u := fresh(t, s)
+		proxy.Hold()
+		time.AfterFunc(d, proxy.Pass)
+		c.add(s.Consume(t.Context(), u))
+		return c
+	}
+	ours, theirs := withhold(store, 2500*time.Millisecond), withhold(toy, 1500*time.Millisecond)
+	t.Logf("20 a reply withheld: accepted %d, falsely used %d of %d; naive falsely used %d of %d",
+		ours.accepted, ours.consumed, ours.tried, theirs.consumed, theirs.tried)
+	assert.Equal(t, 1, ours.accepted)
+	assert.Equal(t, 1, theirs.consumed, "the negative control was right")
+}
+
 // Row 21: all replies are lost: undecided, never used.
 func TestAllRepliesLost(t *testing.T) {
 	server := svc.StartRedis(t)

@@ -55,6 +55,15 @@ func (r *Redis) Kill() { r.end(syscall.SIGKILL) }
 // Stop ends the server as it is meant to be ended: it may save.
 func (r *Redis) Stop() { r.end(syscall.SIGTERM) }
 
+// Pause stops the process where it is, until Resume.
+func (r *Redis) Pause() { _ = r.cmd.Process.Signal(syscall.SIGSTOP) }
+
+// Resume ends Pause.
+func (r *Redis) Resume() { _ = r.cmd.Process.Signal(syscall.SIGCONT) }
+
+// Dir is where the server has its files.
+func (r *Redis) Dir() string { return r.dir }
+
 func (r *Redis) end(sig syscall.Signal) {
 	if r.cmd != nil {
 		_ = r.cmd.Process.Signal(sig)

@@ -16,7 +16,9 @@ func (s *Store) connect(ctx context.Context, client redis.UniversalClient) error
 	switch c := client.(type) {
 	case *redis.Client:
 		c.AddHook(hook) // to the caller's client, which makes the connections; the copy only uses them
-		clone := c.WithTimeout(s.timeout)
+		// Half, so that after a reply that does not come there is time for the client's second attempt, which recognises
+		// what the first one wrote.
+		clone := c.WithTimeout(s.timeout / 2)
 		// The default is that a deadline does not end a read. The options of the copy are its own.
 		clone.Options().ContextTimeoutEnabled = true
 		s.client = clone

@@ -1,5 +1,5 @@
 -- One call on one bucket. KEYS[1] is the bucket's hash, which has no TTL: !e its epoch, !w the server history that the
--- epoch belongs to, !h the horizon, and a field "i<id>" = "<exp>:<attempt>" for every spent id.
+-- epoch belongs to, !h the horizon, and for every spent id a field with "<exp>:<attempt>". No id begins with "!".
 -- ARGV: operation, a fresh epoch, 1 to trust persistence, now in seconds or '' for the server's clock, then for consume
 -- the token's epoch, id, attempt, exp; for sweep the cursor; for open nothing.
 local key, op = KEYS[1], ARGV[1]
@@ -35,7 +35,7 @@ local margin = 60
 local function forget(pairs)
   local old = {}
   for i = 1, #pairs, 2 do
-    if string.sub(pairs[i], 1, 1) == 'i' then
+    if string.sub(pairs[i], 1, 1) ~= '!' then
       local exp = tonumber(string.match(pairs[i + 1], '^(%d+):'))
       if exp <= now - margin then
         old[#old + 1] = pairs[i]
@@ -66,7 +66,7 @@ end
 if ARGV[5] ~= epoch then
   return {'STALE', epoch}
 end
-local field, exp = 'i' .. ARGV[6], tonumber(ARGV[8])
+local field, exp = ARGV[6], tonumber(ARGV[8])
 local held = redis.call('HGET', key, field)
 if held then
   -- The attempt is random for each call: only a retry inside the very call that spent it can show it again.
