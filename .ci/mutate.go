@@ -98,7 +98,7 @@ func run() error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	for _, part := range []string{"go.mod", "go.sum", "requeststate", "testdata", "docs"} {
+	for _, part := range []string{"go.mod", "go.sum", "requeststate", "internal", "testdata", "docs"} {
 		if out, err := exec.Command("cp", "-r", part, dir).CombinedOutput(); err != nil {
 			return fmt.Errorf("%v: %s", err, out)
 		}

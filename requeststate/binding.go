@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mcp-requeststate/requeststate-go/requeststate/internal/reqdigest"
+	"github.com/mcp-requeststate/requeststate-go/internal/reqdigest"
 )
 
 // A Binding ties a token to something. It is given to Seal and to Open alike: what Seal bound Open must be told, and the

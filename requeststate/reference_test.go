@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/crypto/chacha20poly1305"
 
-	"github.com/mcp-requeststate/requeststate-go/requeststate/internal/reqdigest"
+	"github.com/mcp-requeststate/requeststate-go/internal/reqdigest"
 )
 
 // This file is docs/token-format.md once more, written from the document and not from the code, with ids and nonces that the
