@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var vectorFile = filepath.Join("..", "..", "..", "testdata", "request-digest.json")
+var vectorFile = filepath.Join("..", "..", "testdata", "request-digest.json")
 
 type vectors struct {
 	Equal []struct {
@@ -114,7 +114,7 @@ func need(t *testing.T, program, what string) string {
 
 // TestDocument checks the examples of the document.
 func TestDocument(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "request-digest.md"))
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "request-digest.md"))
 	require.NoError(t, err)
 	form := regexp.MustCompile("(?s)```\nmethod +(\\S+)\nparams +([^\n]+)\ncanonical +(.+?)\nsha256 +(\\S+)\n```")
 	examples := form.FindAllStringSubmatch(string(b), -1)

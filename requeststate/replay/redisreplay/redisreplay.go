@@ -181,6 +181,9 @@ func (s *Store) call(ctx context.Context, n int, op string, args ...any) (reply,
 	go func() {
 		defer func() { <-s.slots }()
 		r, err := eval(limit, s.client, s.key(n), append([]any{op, random(), trusted(s.trust), s.clock()}, args...))
+		if cluster, ok := s.client.(*redis.ClusterClient); ok && err != nil {
+			cluster.ReloadState(limit) // or a dead master would be asked for the client's minute
+		}
 		done <- answer{r, err}
 	}()
 	select {
