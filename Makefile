@@ -25,8 +25,8 @@ mutate: ## drop one check at a time and see the tests go red
 cover: ## at least 95 % of the core's statements
 	.ci/cover
 
-bench: ## Seal and Open of the job, medians of ten
-	go test ./requeststate -run '^$$' -bench 'Seal|Open' -count 10
+bench: ## ours, the floor and the Go peers in one run
+	go run ./bench -write docs/performance.md
 
 ci:
 	.ci/run

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Every case opens what it seals, refuses a changed token, and the report comes out.
+func TestSubjects(t *testing.T) {
+	names := map[string]bool{}
+	for _, s := range subjects() {
+		token := s.seal()
+		require.True(t, s.open(token), s.name)
+		changed := []byte(token)
+		changed[len(changed)-9] ^= 1
+		assert.False(t, s.open(string(changed)), s.name)
+		names[s.name] = true
+	}
+	for _, s := range subjects() {
+		assert.True(t, s.floor == "" || names[s.floor], s.name)
+	}
+	var out bytes.Buffer
+	run(&out, 1, time.Millisecond)
+	assert.Contains(t, out.String(), "| rs1h. (hmac.New) |")
+}
+
+// For benchstat: go test ./bench -bench . -count 10
+func BenchmarkSeal(b *testing.B) {
+	for _, s := range subjects() {
+		b.Run(s.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				s.seal()
+			}
+		})
+	}
+}
+
+func BenchmarkOpen(b *testing.B) {
+	for _, s := range subjects() {
+		b.Run(s.name, func(b *testing.B) {
+			token := s.seal()
+			b.ReportAllocs()
+			for b.Loop() {
+				s.open(token)
+			}
+		})
+	}
+}
