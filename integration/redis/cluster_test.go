@@ -78,8 +78,27 @@ func TestCluster(t *testing.T) {
 	store := open(t, client, redisreplay.WithTimeout(5*time.Second))
 	spent := spend(t, store, tokens)
 	assert.Equal(t, tokens, present(store, spent).consumed, "all masters work")
+	t.Run("least rights", func(t *testing.T) { clusterRights(t, nodes) })
 	t.Run("17 resharding", func(t *testing.T) { reshard(t, nodes, store) })
 	t.Run("16 failover", func(t *testing.T) { clusterFailover(t, nodes, naive{client}) })
+}
+
+// clusterRights opens a store with the rights that the documentation lists for a Cluster.
+func clusterRights(t *testing.T, nodes []*svc.Redis) {
+	for _, node := range nodes {
+		acl := []any{"ACL", "SETUSER", "app", "reset", "on", ">pw", "~app:*", "-@all"}
+		for _, right := range append(rights, "+cluster|slots", "+asking", "+command") {
+			acl = append(acl, right)
+		}
+		node.Do(acl...)
+	}
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{nodes[0].Addr}, Username: "app", Password: "pw",
+		ContextTimeoutEnabled: true})
+	t.Cleanup(func() { _ = client.Close() })
+	store := open(t, client, redisreplay.WithNamespace("app"))
+	spent := spend(t, store, 100)
+	assert.Equal(t, 100, present(store, spent).consumed)
+	require.NoError(t, store.Sweep(t.Context()))
 }
 
 // reshard moves a quarter of the first master's slots to the second one while tokens are spent, each presented twice.

@@ -3,7 +3,6 @@ package redis_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -196,18 +195,4 @@ func TestForgetting(t *testing.T) {
 	t.Logf("%d expired and %d live ids spent, %d held after a sweep", len(old), len(live), held)
 	assert.Equal(t, len(live), held)
 	assert.Zero(t, present(store, live).accepted)
-}
-
-// Row 6: a power cut under appendfsync everysec, played by cutting the log back to what had been synced a moment ago.
-func TestPowerCut(t *testing.T) {
-	server := svc.StartRedis(t, "--appendonly", "yes", "--appendfsync", "everysec")
-	store, toy := open(t, server.Client()), naive{server.Client()}
-	spent, toys := spend(t, store, tokens/2), spend(t, toy, tokens/2)
-	log, synced := server.AOF()
-	spent, toys = append(spent, spend(t, store, tokens/2)...), append(toys, spend(t, toy, tokens/2)...)
-	held := unspent(t, store, tokens)
-	server.Kill()
-	require.NoError(t, os.Truncate(log, synced))
-	server.Start()
-	report(t, "6 power cut, AOF everysec", present(store, spent), present(store, held), present(toy, toys), true)
 }

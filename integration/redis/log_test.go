@@ -2,7 +2,6 @@ package redis_test
 
 import (
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -20,14 +19,8 @@ func TestLogLosesItsEnd(t *testing.T) {
 	trusting := open(t, server.Client(), redisreplay.TrustPersistence(), redisreplay.WithBuckets(1))
 	spent, toys, trusted := spend(t, store, tokens/2), spend(t, toy, tokens/2), unspent(t, trusting, 1)
 	held := unspent(t, store, tokens)
-	log := incremental(t, server)
-	size := func() int64 {
-		info, err := os.Stat(log)
-		require.NoError(t, err)
-		return info.Size()
-	}
-	cut := size()
-	server.Wait(func() bool { before := cut; cut = size(); return cut == before }) // all of it is written
+	log, cut := server.AOF()
+	server.Wait(func() bool { before := cut; _, cut = server.AOF(); return cut == before }) // all of it is written
 	spent, toys = append(spent, spend(t, store, tokens/2)...), append(toys, spend(t, toy, tokens/2)...)
 	require.NoError(t, trusting.Consume(t.Context(), trusted[0]))
 	server.Kill()
@@ -37,13 +30,4 @@ func TestLogLosesItsEnd(t *testing.T) {
 
 	// What the option's documentation says.
 	assert.Equal(t, 1, present(trusting, trusted).accepted, "TrustPersistence on a server that loses writes")
-}
-
-// incremental is the path of the log that the server writes to.
-func incremental(t *testing.T, server *svc.Redis) string {
-	t.Helper()
-	logs, err := filepath.Glob(filepath.Join(server.Dir(), "appendonlydir", "*.incr.aof"))
-	require.NoError(t, err)
-	require.Len(t, logs, 1)
-	return logs[0]
 }

@@ -61,9 +61,6 @@ func (r *Redis) Pause() { _ = r.cmd.Process.Signal(syscall.SIGSTOP) }
 // Resume ends Pause.
 func (r *Redis) Resume() { _ = r.cmd.Process.Signal(syscall.SIGCONT) }
 
-// Dir is where the server has its files.
-func (r *Redis) Dir() string { return r.dir }
-
 func (r *Redis) end(sig syscall.Signal) {
 	if r.cmd != nil {
 		_ = r.cmd.Process.Signal(sig)

@@ -22,8 +22,11 @@ func (s *Store) check(ctx context.Context) error {
 	} else if err := s.checkServer(ctx, s.client); err != nil {
 		return err
 	}
+	if err := s.probe(ctx); err != nil {
+		return err
+	}
 	if _, err := eval(ctx, s.client, s.key(0), []any{"open", random(), trusted(s.trust), s.clock()}); err != nil {
-		return errors.Join(named("+eval +evalsha", err), s.probe(ctx))
+		return named("for the script", err)
 	}
 	return nil
 }
@@ -53,22 +56,28 @@ func (s *Store) checkServer(ctx context.Context, client informant) error {
 	return nil
 }
 
-// probe names the rights that the script lacks: inside it, the server's error does not.
+// probe names the rights that are missing: opening a bucket does not need them all, and from inside a script the server's
+// error does not name them.
 func (s *Store) probe(ctx context.Context) error {
 	key := s.key(0) + ":probe"
 	var errs []error
-	for right, cmd := range map[string]redis.Cmder{
-		"+hmget":      s.client.HMGet(ctx, key, "a"),
-		"+hget":       s.client.HGet(ctx, key, "a"),
-		"+hset":       s.client.HSet(ctx, key, "a", "b"),
-		"+hrandfield": s.client.HRandField(ctx, key, 1),
-		"+hscan":      s.client.HScan(ctx, key, 0, "", 1),
-		"+hdel":       s.client.HDel(ctx, key, "a"),
-		"+unlink":     s.client.Unlink(ctx, key),
-		"+time":       s.client.Time(ctx),
+	for _, try := range []struct {
+		right string
+		cmd   redis.Cmder
+	}{
+		{"+eval", s.client.Eval(ctx, "return 1", []string{key})},
+		{"+evalsha", s.client.EvalSha(ctx, strings.Repeat("0", 40), []string{key})},
+		{"+hset", s.client.HSet(ctx, key, "a", "b")},
+		{"+hmget", s.client.HMGet(ctx, key, "a")},
+		{"+hget", s.client.HGet(ctx, key, "a")},
+		{"+hrandfield", s.client.HRandField(ctx, key, 1)},
+		{"+hscan", s.client.HScan(ctx, key, 0, "", 1)},
+		{"+hdel", s.client.HDel(ctx, key, "a")},
+		{"+unlink", s.client.Unlink(ctx, key)},
+		{"+time", s.client.Time(ctx)},
 	} {
-		if redis.HasErrorPrefix(cmd.Err(), "NOPERM") {
-			errs = append(errs, named(right, cmd.Err()))
+		if redis.HasErrorPrefix(try.cmd.Err(), "NOPERM") {
+			errs = append(errs, named(try.right, try.cmd.Err()))
 		}
 	}
 	return errors.Join(errs...)

@@ -21,6 +21,8 @@
 //
 //	~<namespace>:* +eval +evalsha +info +hmget +hget +hset +hdel +hscan +hrandfield +unlink +time +ping +hello +client
 //
+// and for a Cluster +cluster|slots +asking +command, too.
+//
 // Redis 6.2 or later. With a Cluster client set ContextTimeoutEnabled, or calls that were given up would live on for
 // the client's own timeouts.
 //
@@ -226,8 +228,8 @@ func unsealed(e string, buckets int) (n int, name string, ok bool) {
 	return n, name, ok
 }
 
-// compact is an id or attempt as the server keeps it: "i" and the 16 bytes that 22 characters of base64url stand for, or "t" and
-// the text itself if it is none of that spelling. It saves 16 bytes for each id, and no two texts share one.
+// compact is an id or attempt as the server keeps it: "i" and the 16 bytes that 22 characters of base64url stand for, or
+// "t" and the text itself if it is none of that spelling. It saves 16 bytes for each id, and no two texts share one.
 func compact(text string) string {
 	if raw, err := base64.RawURLEncoding.Strict().DecodeString(text); err == nil && len(raw) == 16 && len(text) == 22 {
 		return "i" + string(raw)
