@@ -3,11 +3,13 @@ package redisreplay
 import (
 	"context"
 	"crypto/sha1" //nolint:gosec // the name that Redis gives to scripts
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -117,6 +119,25 @@ func TestUnsealed(t *testing.T) {
 	assert.True(t, ok)
 	assert.Equal(t, 63, n)
 	assert.Equal(t, "a.b", name)
+}
+
+// No two ids share a field, and none is one of the bucket's own.
+func TestCompact(t *testing.T) {
+	id := random()
+	raw, err := base64.RawURLEncoding.DecodeString(id)
+	require.NoError(t, err)
+	assert.Equal(t, "i"+string(raw), compact(id))
+	other := id[:21] + string(id[21]+1) // the same 16 bytes to a decoder that is not strict
+	seen := map[string]string{}
+	for _, text := range []string{id, other, strings.ToUpper(id), strings.ToLower(id), id + " ", id + "\n", id[:21] + "\n", id[:21],
+		string(raw), "i" + string(raw), "t" + id, "!e", "!w", "!h", ""} {
+		field := compact(text)
+		assert.NotEqual(t, byte('!'), field[0], "%q", text)
+		if first, taken := seen[field]; taken {
+			assert.Equal(t, first, text)
+		}
+		seen[field] = text
+	}
 }
 
 // A full server refuses new ids, and forgets old ones all the same: the refusals end by themselves.
