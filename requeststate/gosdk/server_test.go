@@ -146,20 +146,3 @@ func oldClient(ctx context.Context, transport mcp.Transport, params map[string]a
 	}
 	return r, err
 }
-
-// meta adds what every modern request carries.
-func meta(params map[string]any, more map[string]any) map[string]any {
-	all := map[string]any{
-		"io.modelcontextprotocol/protocolVersion":    modern,
-		"io.modelcontextprotocol/clientInfo":         map[string]any{"name": "test", "version": "1"},
-		"io.modelcontextprotocol/clientCapabilities": map[string]any{"elicitation": map[string]any{}},
-	}
-	for k, v := range more {
-		all[k] = v
-	}
-	p := map[string]any{"_meta": all}
-	for k, v := range params {
-		p[k] = v
-	}
-	return p
-}

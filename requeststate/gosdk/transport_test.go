@@ -1,12 +1,9 @@
 package gosdk_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -25,7 +22,6 @@ import (
 // httpServer is a server over streamable HTTP: stateless for modern clients, with sessions for old ones.
 type httpServer struct {
 	stateless, sessions *httptest.Server
-	ids                 atomic.Int64
 }
 
 func serveHTTP(t *testing.T, s *mcp.Server) *httpServer {
@@ -57,42 +53,8 @@ func authenticated(h http.Handler) http.Handler {
 
 func (s *httpServer) Do(
 	ctx context.Context, user, method string, params map[string]any,
-) (r mrtrtest.Response, err error) {
-	body, err := json.Marshal(map[string]any{
-		"jsonrpc": "2.0", "id": s.ids.Add(1), "method": method, "params": meta(params, nil),
-	})
-	if err != nil {
-		return r, err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.stateless.URL, bytes.NewReader(body))
-	if err != nil {
-		return r, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	req.Header.Set("Mcp-Protocol-Version", modern)
-	req.Header.Set("Mcp-Method", method)
-	for _, name := range []string{"name", "uri"} {
-		if value, ok := params[name].(string); ok {
-			req.Header.Set("Mcp-Name", value)
-		}
-	}
-	if user != "" {
-		req.Header.Set("Authorization", "Bearer "+user)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return r, err
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err == nil {
-		err = json.Unmarshal(text, &r)
-	}
-	if err != nil || r.Error == nil && r.Result == nil {
-		return r, fmt.Errorf("%s %s: %w", res.Status, text, err)
-	}
-	return r, nil
+) (mrtrtest.Response, error) {
+	return mrtrtest.Post(ctx, s.stateless.URL, user, method, params)
 }
 
 type bearer string
@@ -152,7 +114,7 @@ func (m *memoryServer) read() {
 func (m *memoryServer) Do(
 	ctx context.Context, user, method string, params map[string]any,
 ) (r mrtrtest.Response, err error) {
-	return m.send(ctx, method, meta(params, map[string]any{userKey: user}))
+	return m.send(ctx, method, mrtrtest.Modern(params, map[string]any{userKey: user}))
 }
 
 // send sends params as they are.

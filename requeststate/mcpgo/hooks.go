@@ -109,6 +109,14 @@ func outcome(needsInput bool, r mcp.MultiRoundTripResult) mrtr.Outcome {
 
 // kindOf says what an answer is, by the members that one kind alone has. The SDK itself would read any answer as any kind.
 func kindOf(answer mcp.InputResponse) mrtr.Kind {
+	switch { // decoded by the SDK itself, for a client of an older protocol
+	case answer.Elicitation != nil:
+		return mrtr.Elicitation
+	case answer.Sampling != nil:
+		return mrtr.Sampling
+	case answer.Roots != nil:
+		return mrtr.Roots
+	}
 	text, err := json.Marshal(answer)
 	if err != nil {
 		return ""

@@ -73,7 +73,7 @@ func (p *protection) install(s *server.MCPServer) {
 	p.hooks.AddOnRequestInitialization(refuseTasks)
 }
 
-var errTask = errors.New("Tools are not run as tasks here") //nolint:staticcheck // it is the message on the wire
+var errTask = errors.New("tools are not run as tasks here")
 
 // refuseTasks is the only hook before a call as a task, which passes no middleware: a plain state would leave with its result.
 func refuseTasks(_ context.Context, _ any, message any) error {
