@@ -3,6 +3,7 @@ module github.com/mcp-requeststate/requeststate-go/examples
 go 1.26.0
 
 require (
+	github.com/mark3labs/mcp-go v1.2.1
 	github.com/mcp-requeststate/requeststate-go v0.0.0-00010101000000-000000000000
 	github.com/mcp-requeststate/requeststate-go/requeststate/gosdk v0.0.0-00010101000000-000000000000
 	github.com/modelcontextprotocol/go-sdk v1.8.0
@@ -20,6 +21,8 @@ require (
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/ncruces/go-strftime v1.1.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2 // indirect
+	github.com/spf13/cast v1.7.1 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
 	golang.org/x/text v0.44.0 // indirect
 	modernc.org/libc v1.80.1 // indirect
@@ -31,6 +34,7 @@ require (
 	github.com/go-jose/go-jose/v4 v4.1.9 // indirect
 	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/jackc/pgx/v5 v5.13.0
+	github.com/mcp-requeststate/requeststate-go/requeststate/mcpgo v0.0.0-00010101000000-000000000000
 	github.com/mcp-requeststate/requeststate-go/requeststate/replay/redisreplay v0.0.0-00010101000000-000000000000
 	github.com/segmentio/asm v1.1.3 // indirect
 	github.com/segmentio/encoding v0.5.4 // indirect

@@ -26,12 +26,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mark3labs/mcp-go/server"
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcp-requeststate/requeststate-go/requeststate"
 	"github.com/mcp-requeststate/requeststate-go/requeststate/gosdk"
 	"github.com/mcp-requeststate/requeststate-go/requeststate/hmac"
+	"github.com/mcp-requeststate/requeststate-go/requeststate/mcpgo"
 	"github.com/mcp-requeststate/requeststate-go/requeststate/replay"
 )
 
@@ -86,6 +88,11 @@ func play(server *mcp.Server) {
 	}
 }
 
+func option(sealer requeststate.Sealer, principal mcpgo.Principal) *server.MCPServer {
+OPTION
+	return s
+}
+
 func verbs(ctx context.Context, sealer requeststate.Sealer, state []byte, issuer, subject string, arguments json.RawMessage) {
 	requestState := ""
 	for range 3 {
@@ -103,6 +110,7 @@ func main() {
 	server := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil)
 SETUP
 	play(server)
+	option(sealer, func(context.Context, mcpgo.Request) (string, error) { return "alice", nil })
 	verbs(context.Background(), sealer, []byte("x"), "iss", "sub", nil)
 }
 `
@@ -112,8 +120,8 @@ func TestREADME(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(text), -1)
-	require.Len(t, blocks, 3)
-	source := strings.NewReplacer("SETUP", blocks[0][1], "HANDLER", blocks[1][1], "VERBS", blocks[2][1]).Replace(program)
+	require.Len(t, blocks, 4)
+	source := strings.NewReplacer("SETUP", blocks[0][1], "HANDLER", blocks[1][1], "OPTION", blocks[2][1], "VERBS", blocks[3][1]).Replace(program)
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(source), 0o600))
 	here, err := os.Getwd()
