@@ -15,13 +15,14 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcp-requeststate/requeststate-go/examples/internal/services"
+
+	"github.com/mcp-requeststate/requeststate-go/internal/child"
 )
 
 // As a child process the test's own program is the server.
@@ -53,7 +54,7 @@ func process(t *testing.T, key, redis string) place {
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), "REQUESTSTATE_KEY="+key, "REDEEM_ARGS=-serve 127.0.0.1:0 -store redis -at "+redis)
 	cmd.Stderr = io.Discard
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	child.Bind(cmd)
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())

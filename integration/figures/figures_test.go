@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package figures measures the replay stores in one run:
 //
 //	go test ./integration/figures -v -figures

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -141,12 +142,20 @@ var model = porcupine.NondeterministicModel{
 	Equal: func(a, b any) bool { return a == b },
 }
 
+// A Fault does harm to a store's server, the i-th of its kind, while calls go on.
+type Fault struct {
+	// Every is the number of calls from one fault to the next. It goes by calls and not by time, so that a slow machine gets
+	// as many faults as a fast one.
+	Every int
+	Do    func(i int)
+}
+
 // Load makes n calls on ids that several goroutines fight over: workers at a time, fresh attempts and retries of the same one, with
 // contexts from newContext. stores are clients of one store.
-func Load(stores []*Recorder, n, workers int, newContext func() (context.Context, context.CancelFunc)) {
-	ids := make(chan requeststate.Use, workers)
+func Load(stores []*Recorder, n, workers int, newContext func() (context.Context, context.CancelFunc), faults ...Fault) {
+	uses := make(chan requeststate.Use, workers)
 	go func() {
-		defer close(ids)
+		defer close(uses)
 		for i := 0; i < n; i += 4 {
 			epoch, err := stores[0].Epoch(context.Background())
 			if err != nil {
@@ -156,17 +165,27 @@ func Load(stores []*Recorder, n, workers int, newContext func() (context.Context
 			other := u
 			other.Attempt = random()
 			for _, use := range []requeststate.Use{u, other, u, other} {
-				ids <- use
+				uses <- use
 			}
 		}
 	}()
+	var calls atomic.Int64
+	var one sync.Mutex // fault at a time
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
-			for use := range ids {
+			for use := range uses {
 				ctx, cancel := newContext()
 				_ = stores[w%len(stores)].Consume(ctx, use)
 				cancel()
+				done := int(calls.Add(1))
+				for _, f := range faults {
+					if done%f.Every == 0 {
+						one.Lock()
+						f.Do(done / f.Every)
+						one.Unlock()
+					}
+				}
 			}
 		})
 	}

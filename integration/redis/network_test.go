@@ -1,3 +1,5 @@
+//go:build unix
+
 package redis_test
 
 import (
@@ -191,35 +193,24 @@ func TestLinearizable(t *testing.T) {
 	proxy := faults.NewProxy(t, server.Addr)
 	ours := linear.NewRecorder(open(t, svc.NewClient(t, proxy.Addr), redisreplay.WithTimeout(300*time.Millisecond)))
 	toy := linear.NewRecorder(naive{svc.NewClient(t, proxy.Addr)})
-	stop := make(chan struct{})
-	var nemesis sync.WaitGroup
-	nemesis.Go(func() {
-		for i := 0; ; i++ {
-			select {
-			case <-stop:
-				return
-			case <-time.After(100 * time.Millisecond):
-			}
-			switch i % 4 {
-			case 0:
-				proxy.Drop(3)
-			case 1:
-				proxy.Cut()
-			case 2:
-				_ = server.Client().FlushAll(context.Background()).Err()
-			case 3:
-				server.Kill()
-				server.Start()
-			}
-		}
-	})
 	background := func() (context.Context, context.CancelFunc) {
 		return context.WithTimeout(context.Background(), time.Second)
 	}
-	linear.Load([]*linear.Recorder{ours}, calls, 16, background)
-	linear.Load([]*linear.Recorder{toy}, calls, 16, background)
-	close(stop)
-	nemesis.Wait()
+	harm := linear.Fault{Every: 200, Do: func(i int) {
+		switch i % 4 {
+		case 0:
+			proxy.Drop(3)
+		case 1:
+			proxy.Cut()
+		case 2:
+			_ = server.Client().FlushAll(context.Background()).Err()
+		case 3:
+			server.Kill()
+			server.Start()
+		}
+	}}
+	linear.Load([]*linear.Recorder{ours}, calls, 16, background, harm)
+	linear.Load([]*linear.Recorder{toy}, calls, 16, background, harm)
 	require.GreaterOrEqual(t, ours.Len(), 10_000)
 	assert.True(t, ours.Linearizable(t))
 	assert.False(t, toy.Linearizable(t), "the negative control must be illegal")

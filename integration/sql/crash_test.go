@@ -1,3 +1,5 @@
+//go:build unix
+
 package sql_test
 
 import (
@@ -9,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -19,10 +20,12 @@ import (
 	"github.com/mcp-requeststate/requeststate-go/integration/sql/pgserver"
 	"github.com/mcp-requeststate/requeststate-go/requeststate"
 	"github.com/mcp-requeststate/requeststate-go/requeststate/replay/sqlreplay"
+
+	"github.com/mcp-requeststate/requeststate-go/internal/child"
 )
 
-// child is a server that redeems and is killed before its effect. SQLREPLAY_USE is the use, SQLREPLAY_HOW how it redeems.
-func child(url string) {
+// victim is a server that redeems and is killed before its effect. SQLREPLAY_USE is the use, SQLREPLAY_HOW how it redeems.
+func victim(url string) {
 	ctx := context.Background()
 	must := func(err error) {
 		if err != nil {
@@ -67,7 +70,7 @@ func TestKilledBeforeTheEffect(t *testing.T) {
 			require.NoError(t, err)
 			cmd := exec.Command(self)
 			cmd.Env = append(os.Environ(), "SQLREPLAY_CHILD="+pgserver.URL(shared.server.Port, name), "SQLREPLAY_USE="+string(text), "SQLREPLAY_HOW="+how)
-			cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+			child.Bind(cmd)
 			out, err := cmd.StdoutPipe()
 			require.NoError(t, err)
 			require.NoError(t, cmd.Start())

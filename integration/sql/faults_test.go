@@ -1,3 +1,5 @@
+//go:build unix
+
 package sql_test
 
 import (
@@ -19,6 +21,7 @@ import (
 	"github.com/mcp-requeststate/requeststate-go/integration/faults"
 	"github.com/mcp-requeststate/requeststate-go/integration/linear"
 	"github.com/mcp-requeststate/requeststate-go/integration/sql/pgserver"
+	"github.com/mcp-requeststate/requeststate-go/integration/svc"
 	"github.com/mcp-requeststate/requeststate-go/requeststate"
 	"github.com/mcp-requeststate/requeststate-go/requeststate/replay/sqlreplay"
 )
@@ -333,7 +336,7 @@ func TestFailover(t *testing.T) {
 	store, naive := newStore(t, db, sqlreplay.Postgres), toy{db}
 	naive.spend(t, nil)
 	_, port, _ := cutPort(link.Addr)
-	standby, err := primary.Standby(serverDir(t), port)
+	standby, err := primary.Standby(svc.Dir(t), port)
 	require.NoError(t, err)
 	t.Cleanup(standby.Kill)
 	dbB := openPostgres(t, standby, "postgres")
@@ -499,25 +502,13 @@ func TestLinearizable(t *testing.T) {
 		store, err := sqlreplay.New(t.Context(), openURL(t, "postgres://postgres@"+proxy.Addr+"/"+name+"?sslmode=disable"), sqlreplay.Postgres)
 		require.NoError(t, err)
 		r := linear.NewRecorder(store)
-		stop := make(chan struct{})
-		var nemesis sync.WaitGroup
-		nemesis.Go(func() {
-			for i := 0; ; i++ {
-				select {
-				case <-stop:
-					return
-				case <-time.After(50 * time.Millisecond):
-				}
-				if i%2 == 0 {
-					proxy.Drop(3)
-				} else {
-					proxy.Cut()
-				}
+		linear.Load([]*linear.Recorder{r}, 12_000, 8, background, linear.Fault{Every: 150, Do: func(i int) {
+			if i%2 == 0 {
+				proxy.Drop(3)
+			} else {
+				proxy.Cut()
 			}
-		})
-		linear.Load([]*linear.Recorder{r}, 12_000, 8, background)
-		close(stop)
-		nemesis.Wait()
+		}})
 		require.GreaterOrEqual(t, r.Len(), 10_000)
 		assert.True(t, r.Linearizable(t))
 	})

@@ -1,3 +1,5 @@
+//go:build unix
+
 package sql_test
 
 import (
@@ -13,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcp-requeststate/requeststate-go/integration/sql/pgserver"
+	"github.com/mcp-requeststate/requeststate-go/integration/svc"
 	"github.com/mcp-requeststate/requeststate-go/requeststate/replay/sqlreplay"
 )
 
@@ -36,7 +39,7 @@ var shared = struct {
 
 func TestMain(m *testing.M) {
 	if url := os.Getenv("SQLREPLAY_CHILD"); url != "" {
-		child(url)
+		victim(url)
 	}
 	status := m.Run()
 	if shared.server != nil {
@@ -52,7 +55,7 @@ func TestMain(m *testing.M) {
 func database(t testing.TB) string {
 	t.Helper()
 	shared.Do(func() {
-		if shared.dir, shared.err = os.MkdirTemp("", "requeststate-pg-"); shared.err == nil {
+		if shared.dir, shared.err = svc.NewDir(); shared.err == nil {
 			shared.server, shared.err = pgserver.New(shared.dir)
 		}
 	})
@@ -64,19 +67,10 @@ func database(t testing.TB) string {
 	return name
 }
 
-// serverDir is a folder that another user can reach, which t.TempDir's are not.
-func serverDir(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "requeststate-pg-")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
-}
-
 // newServer starts a server of the test's own.
 func newServer(t testing.TB, settings ...string) *pgserver.Server {
 	t.Helper()
-	s, err := pgserver.New(serverDir(t), settings...)
+	s, err := pgserver.New(svc.Dir(t), settings...)
 	if s != nil {
 		t.Cleanup(s.Kill)
 	}

@@ -1,3 +1,5 @@
+//go:build unix
+
 package sql_test
 
 import (
@@ -8,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite"
 
+	"github.com/mcp-requeststate/requeststate-go/integration/svc"
 	"github.com/mcp-requeststate/requeststate-go/requeststate/replay/sqlreplay"
 )
 
@@ -25,7 +28,7 @@ func openSQLite(t testing.TB, path, settings string) *sql.DB {
 // newSQLite opens a store in a new file.
 func newSQLite(t testing.TB, opts ...sqlreplay.Option) (*sqlreplay.Store, *sql.DB) {
 	t.Helper()
-	db := openSQLite(t, filepath.Join(t.TempDir(), "spent.db"), sqliteSettings)
+	db := openSQLite(t, filepath.Join(svc.Dir(t), "spent.db"), sqliteSettings)
 	return newStore(t, db, sqlreplay.SQLite, opts...), db
 }
 

@@ -1,3 +1,5 @@
+//go:build unix
+
 package svc
 
 import (
@@ -13,6 +15,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcp-requeststate/requeststate-go/internal/child"
 )
 
 // A Redis is a running server. It dies with the test.
@@ -42,7 +46,7 @@ func (r *Redis) Start() {
 	args := append([]string{"--port", strconv.Itoa(r.Port), "--bind", "127.0.0.1", "--dir", r.dir, "--save", "", "--appendonly", "no",
 		"--repl-diskless-sync-delay", "0", "--loglevel", "warning"}, r.args...)
 	r.cmd = exec.Command(path, args...)
-	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	child.Bind(r.cmd)
 	require.NoError(r.t, r.cmd.Start())
 	c := redis.NewClient(&redis.Options{Addr: r.Addr, MaxRetries: -1})
 	defer func() { _ = c.Close() }()

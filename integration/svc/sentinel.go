@@ -1,3 +1,5 @@
+//go:build unix
+
 package svc
 
 import (
@@ -6,11 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcp-requeststate/requeststate-go/internal/child"
 )
 
 // StartSentinel starts a Sentinel that watches primary under name and decides alone. It returns its address. It dies with
@@ -26,7 +29,7 @@ sentinel down-after-milliseconds %s 1000
 sentinel failover-timeout %s 3000
 `, port, name, primary.Port, name, name), 0o600))
 	cmd := exec.Command(Need(t, "redis-server", "apt-get install redis-server"), config, "--sentinel")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	child.Bind(cmd)
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
 	addr := fmt.Sprintf("127.0.0.1:%d", port)

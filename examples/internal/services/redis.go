@@ -6,11 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcp-requeststate/requeststate-go/internal/child"
 )
 
 // Redis starts a redis-server that ends with the test and returns its address. Without the program the test is skipped, or
@@ -28,7 +29,7 @@ func Redis(t testing.TB) string {
 	require.NoError(t, l.Close())
 	addr := "127.0.0.1:" + strconv.Itoa(port)
 	cmd := exec.Command(path, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", "", "--loglevel", "warning")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	child.Bind(cmd)
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()

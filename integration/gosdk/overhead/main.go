@@ -1,3 +1,5 @@
+//go:build unix
+
 // Command overhead measures what the middleware for the official Go SDK costs end to end: two-round tool calls over
 // loopback HTTP, without it and with it by turns.
 //

@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package pgserver starts PostgreSQL servers from the programs of this machine, on free ports of 127.0.0.1, in directories
 // of their own. Servers die with the process that started them.
 package pgserver
@@ -18,6 +20,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/mcp-requeststate/requeststate-go/internal/child"
 )
 
 // ErrMissing: the programs are not on this machine.
@@ -52,12 +56,12 @@ func command(name string, args ...string) (*exec.Cmd, error) {
 	}
 	cmd := exec.Command(path, args...)
 	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
 	if uid, gid, err := owner(); err != nil {
 		return nil, err
 	} else if uid >= 0 {
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
 	}
+	child.Bind(cmd)
 	return cmd, nil
 }
 

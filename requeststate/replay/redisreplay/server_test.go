@@ -5,12 +5,13 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcp-requeststate/requeststate-go/internal/child"
 )
 
 // A server is a redis-server of this machine on a free port of 127.0.0.1. It dies with the test.
@@ -39,7 +40,7 @@ func start(t testing.TB, args ...string) *server {
 func (s *server) run() {
 	s.t.Helper()
 	s.cmd = exec.Command(program(s.t), s.args...)
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	child.Bind(s.cmd)
 	require.NoError(s.t, s.cmd.Start())
 	c := s.client()
 	require.Eventually(s.t, func() bool { return c.Ping(s.t.Context()).Err() == nil }, 30*time.Second, 10*time.Millisecond)

@@ -15,7 +15,7 @@ type Counted interface {
 
 // Churn spends n ids that live five minutes, spread evenly over a day of the store's clock, and checks that the store holds
 // fewer than twice the live ones, and that none of a sample of old ids is spent again. A store that cleans on demand only
-// is swept every quarter of an hour.
+// is a [Sweeper], and swept every minute and a half.
 func Churn(t *testing.T, open func(t *testing.T, now func() time.Time) Counted, n int) {
 	t.Helper()
 	const day, life = 24 * time.Hour, 5 * time.Minute
@@ -26,7 +26,7 @@ func Churn(t *testing.T, open func(t *testing.T, now func() time.Time) Counted, 
 	e := &env{reporter: t, t: t, config: newConfig(nil)}
 	live := int(int64(n) * int64(life) / int64(day))
 	var sample []requeststate.Use
-	swept, worst := start, 0
+	worst := 0
 	for i := range n {
 		c.set(start.Add(day / time.Duration(n) * time.Duration(i)))
 		u := e.use(s, c.now().Truncate(time.Second).Add(life))
@@ -37,8 +37,7 @@ func Churn(t *testing.T, open func(t *testing.T, now func() time.Time) Counted, 
 			continue
 		}
 		sample = append(sample, u)
-		if sweeper, ok := s.(Sweeper); ok && c.now().Sub(swept) >= 15*time.Minute {
-			swept = c.now()
+		if sweeper, ok := s.(Sweeper); ok {
 			if err := sweeper.Sweep(t.Context()); err != nil {
 				t.Fatalf("Sweep: %v", err)
 			}
