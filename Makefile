@@ -26,6 +26,7 @@ cover: ## at least 95 % of the core's statements
 	.ci/cover
 
 bench: ## ours, the floor and the Go peers in one run
+	cd bench/node && { [ -d node_modules ] || ! command -v npm >/dev/null || npm ci --no-audit --no-fund --loglevel=error; }
 	go run ./bench -write docs/performance.md
 
 ci:

@@ -24,8 +24,10 @@ func TestSubjects(t *testing.T) {
 		assert.True(t, s.floor == "" || names[s.floor], s.name)
 	}
 	var out bytes.Buffer
-	run(&out, 1, time.Millisecond)
-	assert.Contains(t, out.String(), "| rs1h. (hmac.New) |")
+	(&plan{rounds: 1, slice: time.Millisecond, folder: "node", sizes: []int{10_000}}).run(&out)
+	for _, part := range []string{"| rs1h. (hmac.New) |", "TypeScript SDK", "## Two goroutines", "| 1 MiB |", "| 10000 |"} {
+		assert.Contains(t, out.String(), part)
+	}
 }
 
 // For benchstat: go test ./bench -bench . -count 10

@@ -180,3 +180,13 @@ func floorXChaCha() subjectOf {
 	}
 	return floorAEAD("floor XChaCha20-Poly1305", func(nonce []byte) (cipher.AEAD, []byte) { return a, nonce })
 }
+
+// alone is SHA-256 and nothing else.
+func alone() subjectOf {
+	text := make([]byte, 1024)
+	return subjectOf{
+		name: "SHA-256 alone",
+		seal: func() string { sha256.Sum256(text); return "" },
+		open: func(string) bool { return sha256.Sum256(text)[0] == 0 },
+	}
+}
