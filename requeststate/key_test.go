@@ -16,7 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcp-requeststate/requeststate-go/requeststate"
+	"github.com/mcp-requeststate/requeststate-go/requeststate/aead"
 	"github.com/mcp-requeststate/requeststate-go/requeststate/hmac"
+	"github.com/mcp-requeststate/requeststate-go/requeststate/jose"
 )
 
 // secret is 32 bytes that pass for random and have telling spellings.
@@ -304,12 +306,20 @@ func TestRedaction(t *testing.T) {
 	}
 	nested := outer{In: inner{key, ring, s}, Key: key, Keys: map[string]requeststate.Key{"k": key}, any: []any{key, &key, ring}}
 	var subkeys [][]byte
-	for _, label := range []string{"mcp-requeststate v1 token rs1h"} {
-		sub, err := requeststate.Derive(testClone(t, key), label, func(sub []byte) ([]byte, error) { return sub, nil })
+	for _, label := range []string{"token rs1h", "token rs1x", "token rs1c", "token jws", "token jwe"} {
+		sub, err := requeststate.Derive(testClone(t, key), "mcp-requeststate v1 "+label, func(sub []byte) ([]byte, error) { return sub, nil })
 		require.NoError(t, err)
 		subkeys = append(subkeys, sub)
 	}
-	for i, v := range []any{key, &key, ring, testRingOf(t, key), s, opened, rejected, parse, weak, nested, &nested, []requeststate.Key{key}} {
+	values := []any{key, &key, ring, testRingOf(t, key), s, opened, rejected, parse, weak, nested, &nested, []requeststate.Key{key}}
+	for _, newSealer := range []newSealer{aead.New, aead.NewXChaCha20Poly1305, jose.NewJWS, jose.NewJWE} {
+		other, err := newSealer(ring, requeststate.WithoutAudience())
+		require.NoError(t, err)
+		opened := mustOpen(t, other, mustSeal(t, other, "state", alice, deploy), alice, deploy) // has made what the key holds
+		_, rejected := other.Open(ctx, token, alice, deploy)
+		values = append(values, other, opened, rejected, struct{ s requeststate.Sealer }{other})
+	}
+	for i, v := range values {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x", "%X", "%t", "%08b", "%c", "%U", "%e", "%p", "%T", "% x", "%o"} {
 			noSecret(t, fmt.Sprintf(verb, v), subkeys, "%d with %s", i, verb)
 		}
