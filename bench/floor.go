@@ -84,7 +84,7 @@ func (f *floor) encode(raw []byte) string {
 }
 
 func (f *floor) decode(token string) []byte {
-	if strings.ContainsAny(token, "\r\n") {
+	if strings.IndexByte(token, '\r') >= 0 || strings.IndexByte(token, '\n') >= 0 {
 		return nil
 	}
 	var err error

@@ -110,7 +110,9 @@ func (c codec) Seal(_ context.Context, draft *requeststate.Draft) (string, error
 
 func (c codec) Open(_ context.Context, token string, claims *requeststate.Claims) (requeststate.Key, error) {
 	// 2. Prefix and spelling.
-	raw, ok := wire.Decode(c.prefix, token, idSize+overhead)
+	buf := wire.Get(len(token))
+	defer buf.Put()
+	raw, ok := wire.AppendDecode(buf.B, c.prefix, token, idSize+overhead)
 	if !ok {
 		return requeststate.Key{}, requeststate.ErrMalformed
 	}

@@ -7,6 +7,8 @@ import (
 	"crypto/subtle"
 
 	"golang.org/x/crypto/chacha20poly1305"
+
+	"github.com/mcp-requeststate/requeststate-go/requeststate/internal/wire"
 )
 
 // xaes is XAES-256-GCM (https://c2sp.org/XAES-256-GCM): the first half of the 24-byte nonce derives a key for AES-256-GCM, whose
@@ -16,7 +18,12 @@ type xaes struct {
 	k1    [aes.BlockSize]byte // CMAC's sub-key K1 (NIST SP 800-38B section 6.1)
 }
 
-const xaesPrefixSize = 12 // bytes of the nonce that go into the derived key
+const (
+	keySize        = 32
+	xaesPrefixSize = 12 // bytes of the nonce that go into the derived key
+)
+
+var zeroKey [keySize]byte
 
 func newXAES(key []byte) (box, error) {
 	block, err := aes.NewCipher(key)
@@ -33,10 +40,9 @@ func newXAES(key []byte) (box, error) {
 	return x, nil
 }
 
-// deriveKey returns the AES-256 key that belongs to the nonce's first half: CMAC of the counter blocks 1 and 2, which are single
-// blocks, so that CMAC is one encryption each (NIST SP 800-108r1 section 4.1).
-func (x *xaes) deriveKey(prefix []byte) []byte {
-	key := make([]byte, 32)
+// deriveKey sets key to the AES-256 key that belongs to the nonce's first half: CMAC of the counter blocks 1 and 2, which are
+// single blocks, so that CMAC is one encryption each (NIST SP 800-108r1 section 4.1).
+func (x *xaes) deriveKey(key, prefix []byte) {
 	for i := range 2 {
 		half := key[i*aes.BlockSize : (i+1)*aes.BlockSize]
 		copy(half, []byte{0, byte(i + 1), 'X', 0})
@@ -44,13 +50,17 @@ func (x *xaes) deriveKey(prefix []byte) []byte {
 		subtle.XORBytes(half, half, x.k1[:])
 		x.block.Encrypt(half, half)
 	}
-	return key
 }
 
 // derive returns AES-256-GCM under that key. The AEAD draws its own nonce, which is the only kind that fips140=only lets
 // through; a second half drawn there is as good as one drawn here.
 func (x *xaes) derive(prefix []byte) (cipher.AEAD, error) {
-	block, err := aes.NewCipher(x.deriveKey(prefix))
+	scratch := wire.Get(keySize)
+	defer scratch.Put() // wipes it
+	key := append(scratch.B, zeroKey[:]...)
+	scratch.B = key
+	x.deriveKey(key, prefix)
+	block, err := aes.NewCipher(key)
 	if err != nil {
 		return nil, err
 	}
@@ -84,9 +94,11 @@ func newXChaCha(key []byte) (box, error) {
 }
 
 func (x xchacha) seal(dst, plain, additional []byte) ([]byte, error) {
-	var nonce [chacha20poly1305.NonceSizeX]byte
-	_, _ = rand.Read(nonce[:]) // never fails
-	return x.Seal(append(dst, nonce[:]...), nonce[:], plain, additional), nil
+	var zero [chacha20poly1305.NonceSizeX]byte
+	sealed := append(dst, zero[:]...)
+	nonce := sealed[len(dst):] // in place, because a variable would be allocated for the call of an interface
+	_, _ = rand.Read(nonce)    // never fails
+	return x.Seal(sealed, nonce, plain, additional), nil
 }
 
 func (x xchacha) open(dst, sealed, additional []byte) ([]byte, error) {

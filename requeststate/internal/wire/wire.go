@@ -22,16 +22,21 @@ func Encode(prefix string, raw []byte) string {
 // Decode returns the bytes of token behind prefix in a slice of their own. It reports false for another prefix, fewer than
 // least bytes, and any spelling but Encode's.
 func Decode(prefix, token string, least int) ([]byte, bool) {
+	return AppendDecode(nil, prefix, token, least)
+}
+
+// AppendDecode is Decode with the bytes appended to dst.
+func AppendDecode(dst []byte, prefix, token string, least int) ([]byte, bool) {
 	text, ok := strings.CutPrefix(token, prefix)
 	if !ok || b64.DecodedLen(len(text)) < least {
 		return nil, false
 	}
 	// The decoder skips CR and LF even when strict, which would give one token many spellings.
-	if strings.ContainsAny(text, "\r\n") {
+	if strings.IndexByte(text, '\r') >= 0 || strings.IndexByte(text, '\n') >= 0 {
 		return nil, false
 	}
-	raw, err := b64.DecodeString(text)
-	if err != nil || len(raw) < least {
+	raw, err := b64.AppendDecode(dst, []byte(text))
+	if err != nil || len(raw)-len(dst) < least {
 		return nil, false
 	}
 	return raw, true
