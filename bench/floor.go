@@ -22,16 +22,13 @@ var b64 = base64.RawURLEncoding.Strict()
 // checks of form, no key look-up, no options, no audience.
 type floor struct {
 	principal, request hash.Hash
-	caller             []byte
-	buf, text          []byte
+	caller, buf, text  []byte
 	sum                []byte
 	digest             [32]byte
 	id                 [16]byte
 }
 
-func newFloor() *floor {
-	return &floor{principal: keyed(), request: keyed(), caller: []byte(issuer + subject)}
-}
+func newFloor() *floor { return &floor{principal: keyed(), request: keyed()} }
 
 func keyed() hash.Hash {
 	key := make([]byte, 32)
@@ -39,14 +36,20 @@ func keyed() hash.Hash {
 	return hmac.New(sha256.New, key)
 }
 
-// tags appends the two tags for the id: the same two MACs that we make.
+// tags appends the two tags for the id, as docs/token-format.md has them: a MAC of the id and a digest each.
 func (f *floor) tags(dst, id []byte) []byte {
-	f.digest = digest()
+	f.caller = append(f.caller[:0], "mcp-requeststate v1 principal\x00"...)
+	for _, part := range []string{issuer, subject} {
+		f.caller = binary.BigEndian.AppendUint64(f.caller, uint64(len(part)))
+		f.caller = append(f.caller, part...)
+	}
+	f.digest = sha256.Sum256(f.caller)
 	f.principal.Reset()
 	f.principal.Write(id)
-	f.principal.Write(f.caller)
+	f.principal.Write(f.digest[:])
 	f.sum = f.principal.Sum(f.sum[:0])
 	dst = append(dst, f.sum[:16]...)
+	f.digest = digest()
 	f.request.Reset()
 	f.request.Write(id)
 	f.request.Write(f.digest[:])
@@ -179,14 +182,4 @@ func floorXChaCha() subjectOf {
 		panic(err)
 	}
 	return floorAEAD("floor XChaCha20-Poly1305", func(nonce []byte) (cipher.AEAD, []byte) { return a, nonce })
-}
-
-// alone is SHA-256 and nothing else.
-func alone() subjectOf {
-	text := make([]byte, 1024)
-	return subjectOf{
-		name: "SHA-256 alone",
-		seal: func() string { sha256.Sum256(text); return "" },
-		open: func(string) bool { return sha256.Sum256(text)[0] == 0 },
-	}
 }

@@ -78,13 +78,3 @@ func ratios(a, b []float64) []float64 {
 	}
 	return out
 }
-
-// speedup is how much more two goroutines do than one.
-func speedup(d time.Duration, f func()) float64 {
-	one := turn(d, f)
-	done := make(chan float64, 2)
-	for range 2 {
-		go func() { done <- turn(d, f) }()
-	}
-	return one/(<-done) + one/(<-done)
-}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 )
 
 // formats prints every case, and ours against their floors.
@@ -18,8 +17,8 @@ rounds, with the middle half; a ratio is the median of the rounds' ratios. %s, %
 ## The job
 
 A state of %d bytes, an id, iat and exp, a principal of two parts, and the canonical digest of a tools/call with %d bytes of arguments. Sealing
-makes a token of it, opening checks all of it. A floor is the same primitives over the same bytes (two tags and a MAC or an AEAD, the digest,
-base64) and nothing else.
+makes a token of it, opening checks all of it. A floor is the same primitives over the same bytes (the digests and MACs of the two tags, a MAC
+or an AEAD, base64) in one goroutine with its own buffers, and nothing else.
 
 `, p.rounds, p.slice, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), len(state), len(arguments))
 	fmt.Fprint(out, "| case | seal ns | open ns | of | seal ratio | open ratio | allocs | chars | lacks |\n|---|--:|--:|---|--:|--:|--:|--:|---|\n")
@@ -43,22 +42,4 @@ base64) and nothing else.
 func spread(format string, v []float64) string {
 	low, median, high := quartiles(v)
 	return fmt.Sprintf(format+" ("+format+"–"+format+")", median, low, high)
-}
-
-// scaling compares two goroutines with one.
-func (p *plan) scaling(out *bytes.Buffer) {
-	fmt.Fprint(out, "\n## Two goroutines\n\nCalls a second over one goroutine's. The primitives alone (two SHA-256 over 1 KiB) show what this machine gives.\n\n"+
-		"| case | seal | open |\n|---|--:|--:|\n")
-	for _, s := range append([]subjectOf{alone()}, subjects()...) {
-		if !strings.HasPrefix(s.name, "rs1") && s.name != alone().name {
-			continue
-		}
-		token := s.seal()
-		seal, open := []float64{}, []float64{}
-		for range p.rounds {
-			seal = append(seal, speedup(p.slice, func() { s.seal() }))
-			open = append(open, speedup(p.slice, func() { s.open(token) }))
-		}
-		fmt.Fprintf(out, "| %s | %s | %s |\n", s.name, spread("%.2f", seal), spread("%.2f", open))
-	}
 }

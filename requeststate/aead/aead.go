@@ -68,7 +68,7 @@ func NewXChaCha20Poly1305Codec(ring *requeststate.Keyring) (requeststate.Codec, 
 	return codec{ring, PrefixXChaCha, labelXChaCha, newXChaCha}, ring.Check()
 }
 
-// box is one AEAD under one sub-key. Both of its methods append to dst, which overlaps nothing.
+// box is one AEAD under one sub-key. Both of its methods append to dst, whose free part overlaps nothing.
 type box interface {
 	// seal appends a random nonce, the ciphertext of plain, and the tag.
 	seal(dst, plain, additional []byte) ([]byte, error)
@@ -92,20 +92,18 @@ func (c codec) Seal(_ context.Context, draft *requeststate.Draft) (string, error
 	if err != nil {
 		return "", err
 	}
-	plain, sealed := wire.Get(512), wire.Get(512)
+	plain, sealed := wire.Get(512), wire.Get(1024)
 	defer plain.Put()
 	defer sealed.Put()
 	if plain.B, err = claims.Append(plain.B); err != nil {
 		return "", err
 	}
 	id := key.ID()
-	sealed.B = append(sealed.B, id[:]...)
-	ad := c.additional(id)
-	defer ad.Put()
-	if sealed.B, err = b.seal(sealed.B, plain.B, ad.B); err != nil {
+	sealed.B = append(append(sealed.B, c.prefix...), id[:]...)
+	if sealed.B, err = b.seal(sealed.B, plain.B, c.additional(sealed.B)); err != nil {
 		return "", err
 	}
-	return wire.Encode(c.prefix, sealed.B), nil
+	return wire.Encode(c.prefix, sealed), nil
 }
 
 func (c codec) Open(_ context.Context, token string, claims *requeststate.Claims) (requeststate.Key, error) {
@@ -117,7 +115,7 @@ func (c codec) Open(_ context.Context, token string, claims *requeststate.Claims
 		return requeststate.Key{}, requeststate.ErrMalformed
 	}
 	// 3. Key id: one look-up.
-	key, ok := c.ring.Lookup(requeststate.KeyID(raw))
+	key, ok := c.ring.Lookup(requeststate.KeyID(raw[len(c.prefix):]))
 	if !ok {
 		return requeststate.Key{}, requeststate.ErrUnknownKey
 	}
@@ -126,9 +124,8 @@ func (c codec) Open(_ context.Context, token string, claims *requeststate.Claims
 	if err != nil {
 		return requeststate.Key{}, err
 	}
-	ad := c.additional(key.ID())
-	defer ad.Put()
-	plain, err := b.open(make([]byte, 0, len(raw)-idSize-overhead), raw[idSize:], ad.B)
+	sealed := raw[len(c.prefix)+idSize:]
+	plain, err := b.open(make([]byte, 0, len(sealed)-overhead), sealed, c.additional(raw))
 	if err != nil {
 		return key, requeststate.ErrForged
 	}
@@ -136,9 +133,5 @@ func (c codec) Open(_ context.Context, token string, claims *requeststate.Claims
 	return key, claims.Decode(plain)
 }
 
-// additional is the associated data: prefix and key id, both of a fixed length.
-func (c codec) additional(id requeststate.KeyID) *wire.Buffer {
-	ad := wire.Get(len(c.prefix) + idSize)
-	ad.B = append(append(ad.B, c.prefix...), id[:]...)
-	return ad
-}
+// additional is the associated data of the token that begins with b: prefix and key id, both of a fixed length.
+func (c codec) additional(b []byte) []byte { return b[:len(c.prefix)+idSize] }

@@ -59,14 +59,14 @@ func (c codec) Seal(_ context.Context, draft *requeststate.Draft) (string, error
 	buf := wire.Get(512)
 	defer buf.Put()
 	id := key.ID()
-	buf.B = append(buf.B, id[:]...)
+	buf.B = append(append(buf.B, Prefix...), id[:]...)
 	if buf.B, err = claims.Append(buf.B); err != nil {
 		return "", err
 	}
 	m := macs.sum(buf.B)
 	buf.B = append(buf.B, m.out[:]...)
 	macs.pool.Put(m)
-	return wire.Encode(Prefix, buf.B), nil
+	return wire.Encode(Prefix, buf), nil
 }
 
 func (c codec) Open(_ context.Context, token string, claims *requeststate.Claims) (requeststate.Key, error) {
@@ -76,7 +76,7 @@ func (c codec) Open(_ context.Context, token string, claims *requeststate.Claims
 		return requeststate.Key{}, requeststate.ErrMalformed
 	}
 	// 3. Key id: one look-up.
-	key, ok := c.ring.Lookup(requeststate.KeyID(raw))
+	key, ok := c.ring.Lookup(requeststate.KeyID(raw[len(Prefix):]))
 	if !ok {
 		return requeststate.Key{}, requeststate.ErrUnknownKey
 	}
@@ -93,7 +93,7 @@ func (c codec) Open(_ context.Context, token string, claims *requeststate.Claims
 		return key, requeststate.ErrForged
 	}
 	// 5. Claims.
-	return key, claims.Decode(body[idSize:])
+	return key, claims.Decode(body[len(Prefix)+idSize:])
 }
 
 // macs keeps HMACs keyed with one sub-key: Reset costs a third of hmac.New.
@@ -101,26 +101,20 @@ type macs struct{ pool sync.Pool }
 
 type mac struct {
 	hash.Hash
-	prefix [len(Prefix)]byte
-	out    [macSize]byte // here so that Sum does not allocate
+	out [macSize]byte // here so that Sum does not allocate
 }
 
 func newMACs(subkey []byte) (*macs, error) {
 	p := &macs{}
-	p.pool.New = func() any {
-		m := &mac{Hash: hmac.New(sha256.New, subkey)}
-		copy(m.prefix[:], Prefix)
-		return m
-	}
+	p.pool.New = func() any { return &mac{Hash: hmac.New(sha256.New, subkey)} }
 	return p, nil
 }
 
-// sum computes the MAC of prefix and body, both of which are unambiguous: the prefix and the key id have fixed lengths, and
-// the claims are the rest. The caller returns m to the pool.
+// sum computes the MAC of body: prefix and key id, which have fixed lengths, and the claims, which are the rest. The caller
+// returns m to the pool.
 func (p *macs) sum(body []byte) *mac {
 	m := p.pool.Get().(*mac)
 	m.Reset()
-	m.Write(m.prefix[:])
 	m.Write(body)
 	m.Sum(m.out[:0])
 	return m

@@ -3,6 +3,7 @@ package wire
 
 import (
 	"encoding/base64"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -10,17 +11,16 @@ import (
 // b64 is RFC 4648 section 5 without padding. Strict refuses trailing bits that are not zero.
 var b64 = base64.RawURLEncoding.Strict()
 
-// Encode returns prefix and the base64url of raw, with one allocation.
-func Encode(prefix string, raw []byte) string {
-	buf := Get(len(prefix) + b64.EncodedLen(len(raw)))
-	defer buf.Put()
+// Encode returns the token whose prefix and bytes are in buf, one behind the other, with one allocation. It uses the rest of buf.
+func Encode(prefix string, buf *Buffer) string {
+	n := len(buf.B)
 	buf.B = append(buf.B, prefix...)
-	buf.B = b64.AppendEncode(buf.B, raw)
-	return string(buf.B)
+	buf.B = b64.AppendEncode(buf.B, buf.B[len(prefix):n])
+	return string(buf.B[n:])
 }
 
-// Decode returns the bytes of token behind prefix in a slice of their own. It reports false for another prefix, fewer than
-// least bytes, and any spelling but Encode's.
+// Decode returns prefix and the bytes of token behind it, as Encode had them, in a slice of their own. It reports false for
+// another prefix, fewer than least bytes, and any spelling but Encode's.
 func Decode(prefix, token string, least int) ([]byte, bool) {
 	return AppendDecode(nil, prefix, token, least)
 }
@@ -28,13 +28,15 @@ func Decode(prefix, token string, least int) ([]byte, bool) {
 // AppendDecode is Decode with the bytes appended to dst.
 func AppendDecode(dst []byte, prefix, token string, least int) ([]byte, bool) {
 	text, ok := strings.CutPrefix(token, prefix)
-	if !ok || b64.DecodedLen(len(text)) < least {
+	size := b64.DecodedLen(len(text))
+	if !ok || size < least {
 		return nil, false
 	}
 	// The decoder skips CR and LF even when strict, which would give one token many spellings.
 	if strings.IndexByte(text, '\r') >= 0 || strings.IndexByte(text, '\n') >= 0 {
 		return nil, false
 	}
+	dst = append(slices.Grow(dst, len(prefix)+size), prefix...)
 	raw, err := b64.AppendDecode(dst, []byte(text))
 	if err != nil || len(raw)-len(dst) < least {
 		return nil, false

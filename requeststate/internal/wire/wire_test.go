@@ -31,7 +31,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 	raw, ok := Decode("p.", "p.AAAA", 3)
 	assert.True(t, ok)
-	assert.Equal(t, []byte{0, 0, 0}, raw)
+	assert.Equal(t, []byte("p.\x00\x00\x00"), raw)
 }
 
 // FuzzDecode: what is accepted has one spelling, the one that Encode writes.
@@ -45,8 +45,8 @@ func FuzzDecode(f *testing.F) {
 			require.Nil(t, raw)
 			return
 		}
-		require.Equal(t, token, Encode("p.", raw))
-		require.Equal(t, "p."+base64.RawURLEncoding.EncodeToString(raw), token)
+		require.Equal(t, token, Encode("p.", &Buffer{B: raw}))
+		require.Equal(t, "p."+base64.RawURLEncoding.EncodeToString(raw[2:]), token)
 	})
 }
 

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcp-requeststate/requeststate-go/requeststate/replay"
+)
+
+// scaling compares two goroutines with one.
+func (p *plan) scaling(out *bytes.Buffer) {
+	fmt.Fprint(out, `
+## Two goroutines
+
+Calls a second over one goroutine's; two is what two cores can give. SHA-256 over 1 KiB shows what this machine gives, and AES-256-GCM
+under a key made for each message, which XAES needs, what its allocations take of it.
+
+| case | seal | open |
+|---|--:|--:|
+`)
+	cases := []subjectOf{sha(), gcm()}
+	for _, s := range subjects() {
+		if strings.HasPrefix(s.name, "rs1") {
+			cases = append(cases, s)
+		}
+	}
+	cases = append(cases, redemptions())
+	for _, s := range cases {
+		token := s.seal()
+		var seal, open []float64
+		for range p.rounds {
+			seal = append(seal, speedup(p.slice, func() { s.seal() }))
+			open = append(open, speedup(p.slice, func() { s.open(token) }))
+		}
+		fmt.Fprintf(out, "| %s | %s | %s |\n", s.name, spread("%.2f", seal), spread("%.2f", open))
+	}
+}
+
+// speedup is how much more two goroutines do than one, with one before and after them, so that a drift of the machine cancels out.
+func speedup(d time.Duration, f func()) float64 {
+	before := turn(d, f)
+	done := make(chan float64, 2)
+	for range 2 {
+		go func() { done <- turn(d, f) }()
+	}
+	a, b := <-done, <-done
+	one := (before + turn(d, f)) / 2
+	return one/a + one/b
+}
+
+// sha is SHA-256 and nothing else.
+func sha() subjectOf {
+	text := make([]byte, 1024)
+	return subjectOf{
+		name: "SHA-256 alone",
+		seal: func() string { sha256.Sum256(text); return "" },
+		open: func(string) bool { return sha256.Sum256(text)[0] == 0 },
+	}
+}
+
+// gcm is AES-256-GCM under a new key each time.
+func gcm() subjectOf {
+	key, plain := make([]byte, 32), make([]byte, 120)
+	_, _ = rand.Read(key)
+	made := func() cipher.AEAD {
+		block, err := aes.NewCipher(key)
+		must(err)
+		a, err := cipher.NewGCMWithRandomNonce(block)
+		must(err)
+		return a
+	}
+	return subjectOf{
+		name: "AES-256-GCM alone",
+		seal: func() string { return string(made().Seal(nil, nil, plain, nil)) },
+		open: func(sealed string) bool {
+			_, err := made().Open(nil, nil, []byte(sealed), nil)
+			return err == nil
+		},
+	}
+}
+
+// redemptions is the memory store: a new id each time, and one that is spent.
+func redemptions() subjectOf {
+	ctx := context.Background()
+	s, err := replay.NewMemory(replay.WithCapacity(20_000_000))
+	must(err)
+	u := uses{}
+	u.epoch, err = s.Epoch(ctx)
+	must(err)
+	expires := time.Now().Add(time.Minute)
+	made := make([]string, 1<<22) // ids, made before so that making them takes no part
+	for i := range made {
+		made[i] = u.next(expires).ID
+	}
+	var n atomic.Uint64
+	again := u.next(expires)
+	must(s.Consume(ctx, again))
+	return subjectOf{
+		name: "memory store: new, spent",
+		seal: func() string {
+			use := again
+			use.ID = made[n.Add(1)%uint64(len(made))]
+			_ = s.Consume(ctx, use)
+			return ""
+		},
+		open: func(string) bool { return s.Consume(ctx, again) != nil },
+	}
+}
