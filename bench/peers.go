@@ -21,6 +21,9 @@ const (
 	noTokens = "a token format, audience, single use"
 )
 
+// keyID is in the header of the peers that ours are measured against, because it is in ours.
+const keyID = "kf3gTz-VtL8"
+
 func key32() []byte {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key)
@@ -104,7 +107,7 @@ func golangJWT() subjectOf {
 
 func joseJWS() subjectOf {
 	key := key32()
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.HS256, Key: key}, (&jose.SignerOptions{}).WithType("mcp-rs+jwt"))
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.HS256, Key: jose.JSONWebKey{Key: key, KeyID: keyID}}, (&jose.SignerOptions{}).WithType("mcp-rs+jwt"))
 	must(err)
 	return subjectOf{
 		name: "go-jose JWS HS256", floor: "floor HMAC", lacks: noForm,
@@ -130,7 +133,7 @@ func joseJWS() subjectOf {
 
 func joseJWE() subjectOf {
 	key := key32()
-	encrypter, err := jose.NewEncrypter(jose.A256GCM, jose.Recipient{Algorithm: jose.A256KW, Key: key}, (&jose.EncrypterOptions{}).WithType("mcp-rs+jwt"))
+	encrypter, err := jose.NewEncrypter(jose.A256GCM, jose.Recipient{Algorithm: jose.A256KW, Key: key, KeyID: keyID}, (&jose.EncrypterOptions{}).WithType("mcp-rs+jwt"))
 	must(err)
 	return subjectOf{
 		name: "go-jose JWE A256KW", floor: "floor XAES-256-GCM", lacks: noForm,
