@@ -192,6 +192,9 @@ func URL(port int, database string) string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", port, database)
 }
 
+// PID is the main process's id. Its children serve the connections.
+func (s *Server) PID() int { return s.cmd.Process.Pid }
+
 // Stop ends the server at once, as "pg_ctl stop -m fast" does.
 func (s *Server) Stop() { s.end(syscall.SIGINT) }
 
