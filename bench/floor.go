@@ -115,6 +115,9 @@ func floorHMAC() subjectOf {
 		},
 		open: func(token string) bool {
 			raw := f.decode(token)
+			if len(raw) < header+32 {
+				return false
+			}
 			body := raw[:len(raw)-32]
 			return hmac.Equal(mac(body), raw[len(body):]) && f.check(body) != nil
 		},
@@ -137,6 +140,9 @@ func floorAEAD(name string, open func(nonce []byte) (cipher.AEAD, []byte)) subje
 		},
 		open: func(token string) bool {
 			raw := f.decode(token)
+			if len(raw) < 24+header {
+				return false
+			}
 			a, rest := open(raw[:24])
 			var err error
 			if plain, err = a.Open(plain[:0], rest, raw[24:], nil); err != nil {
