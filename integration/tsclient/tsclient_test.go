@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcp-requeststate/requeststate-go/integration/npm"
+	"github.com/mcp-requeststate/requeststate-go/integration/svc"
 )
 
 func TestTypeScriptClient(t *testing.T) {
@@ -37,14 +38,7 @@ func TestTypeScriptClient(t *testing.T) {
 
 // startRedeem builds and starts the example, and returns the line that says where it is.
 func startRedeem(t *testing.T) string {
-	program := filepath.Join(t.TempDir(), "redeem")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./redeem")
-	build.Dir = filepath.Join("..", "..", "examples")
-	build.Env = append(os.Environ(), "GOWORK=off")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-
-	server := exec.Command(program, "-serve", "127.0.0.1:0")
+	server := exec.Command(svc.Example(t, "redeem"), "-serve", "127.0.0.1:0")
 	server.Stderr = os.Stderr
 	stdout, err := server.StdoutPipe()
 	require.NoError(t, err)
