@@ -40,6 +40,12 @@ func (r *Recorder) Consume(ctx context.Context, use requeststate.Use) error {
 	if op.Output == undecided {
 		op.Return = int64(1) << 62 // it may still take effect
 	}
+	if op.Output == stale {
+		// A try of this call may have spent the id and lost its reply, before the history that its last try met.
+		tried := op
+		tried.Output, tried.ClientId = undecided, len(r.ops)
+		r.ops = append(r.ops, tried)
+	}
 	op.ClientId = len(r.ops)
 	r.ops = append(r.ops, op)
 	return err
@@ -73,6 +79,8 @@ const (
 	undecided
 )
 
+func (o output) String() string { return [...]string{"spent", "consumed", "stale", "undecided"}[o] }
+
 func judge(err error) output {
 	switch {
 	case err == nil:
@@ -96,6 +104,19 @@ func (r *Recorder) Linearizable(t *testing.T) bool {
 	result := porcupine.CheckOperationsTimeout(model.ToModel(), r.ops, time.Minute)
 	if result == porcupine.Unknown {
 		t.Fatal("porcupine found no answer within a minute")
+	}
+	if result == porcupine.Illegal {
+		for _, part := range model.Partition(r.ops) {
+			if porcupine.CheckOperations(model.ToModel(), part) {
+				continue
+			}
+			for _, op := range part {
+				u := op.Input.(requeststate.Use)
+				t.Logf("illegal: id %.4s epoch %.4s attempt %.4s from %v to %v: %v", u.ID, u.Epoch, u.Attempt,
+					time.Duration(op.Call), time.Duration(op.Return), op.Output)
+			}
+			break // one says enough
+		}
 	}
 	return result == porcupine.Ok
 }
