@@ -51,7 +51,9 @@ func Protect(sealer requeststate.Sealer, principal Principal, opts ...Option) (s
 	if err := errors.Join(append(c.errs, err)...); err != nil {
 		return nil, fmt.Errorf("mcpgo: %w", err)
 	}
-	return (&protection{guard: guard, principal: principal}).install, nil
+	return func(s *server.MCPServer) { // one for each server that gets the option
+		(&protection{guard: guard, principal: principal}).install(s)
+	}, nil
 }
 
 type protection struct {

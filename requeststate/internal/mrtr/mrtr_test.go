@@ -26,6 +26,7 @@ type (
 		Next *node
 		Name string
 	}
+	tree       map[string]tree
 	meaningOne struct{ N int }
 	meaningTwo struct{ N int }
 	base       struct{ ID int }
@@ -56,7 +57,7 @@ func TestSchema(t *testing.T) {
 		struct {
 			A int `json:"a"`
 		}{},
-		struct{ A struct{ B int } }{}, struct{ base }{}, struct{ N int }{}, meaningOne{}, meaningTwo{}, []node{},
+		struct{ A struct{ B int } }{}, struct{ base }{}, struct{ N int }{}, meaningOne{}, meaningTwo{}, []node{}, tree{},
 	}
 	seen := make(map[string]any)
 	for _, v := range different {

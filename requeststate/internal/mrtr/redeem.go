@@ -45,6 +45,8 @@ func Redeem(ctx context.Context, spend func(context.Context, requeststate.Use) e
 
 func (r *Round) redeem(ctx context.Context, spend func(context.Context, requeststate.Use) error) error {
 	switch {
+	case r.failed != nil: // the client is told so already, whatever a second try would say
+		return r.failed
 	case r.mode != requeststate.UseSingleRedemption:
 		return errors.New("requeststate: Redeem needs the option SingleRedemption with this name")
 	case r.waived:

@@ -53,12 +53,14 @@ func describe(w io.Writer, t reflect.Type, seen map[reflect.Type]bool) {
 		fmt.Fprintf(w, "%q.%q;", t.PkgPath(), t.Name())
 		return
 	}
+	if t.Name() != "" { // only a type with a name can have itself inside, a map and a slice too
+		seen[t] = true
+		defer delete(seen, t)
+	}
 	fmt.Fprintf(w, "%v", t.Kind())
 	switch t.Kind() {
 	case reflect.Struct:
-		seen[t] = true
 		describeFields(w, t, seen)
-		delete(seen, t)
 	case reflect.Map:
 		describe(w, t.Key(), seen)
 		describe(w, t.Elem(), seen)
