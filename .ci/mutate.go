@@ -1,6 +1,6 @@
 //go:build ignore
 
-// Mutate drops one check at a time from a copy of the core module and sees its tests go red. A mutation that survives, does not
+// Mutate drops one check at a time from a copy of the core module and the middleware and sees their tests go red. A mutation that survives, does not
 // apply or does not compile is a failure. Run it from the root: go run .ci/mutate.go
 package main
 
@@ -17,7 +17,10 @@ import (
 // A mutation replaces one text that stands once in a file.
 type mutation struct{ name, file, old, new string }
 
-const pkg = "requeststate/"
+const (
+	pkg  = "requeststate/"
+	mrtr = pkg + "internal/mrtr/"
+)
 
 var mutations = []mutation{
 	// The numbered checks of Open.
@@ -83,6 +86,37 @@ var mutations = []mutation{
 	{"no request", pkg + "sealer.go", "case o.request == nil && !s.allowAny:", "case false:"},
 	{"weak keys", pkg + "key.go", `if why := weak(secret); why != "" {`, `if why := weak(secret); false {`},
 	{"tags under the sealing key", pkg + "tag.go", "copy(m.in[:], id[:])", ""},
+	// The middleware.
+	{"mrtr: principal", mrtr + "round.go", "if len(c.Principal) > 0 {", "if false {"},
+	{"mrtr: mode", mrtr + "round.go", "r.bind = append(g.bindings(c.Name), c.Request)", "r.bind = append([]requeststate.Binding(nil), c.Request)"},
+	{"mrtr: asked keys", mrtr + "round.go", "(!ok || asked != kind(answer))", "ok && asked != kind(answer)"},
+	{"mrtr: asked kinds", mrtr + "round.go", "asked != kind(answer))", "asked == \"\")"},
+	{"mrtr: envelope version", mrtr + "round.go", "if in.Version == envelopeVersion {", "if true {"},
+	{"mrtr: state on a complete result", mrtr + "round.go", "case o.State != \"\":\n\t\treturn errors", "case false:\n\t\treturn errors"},
+	{"mrtr: neither Redeem nor Waive", mrtr + "round.go", "!r.redeemed && !r.waived && !o.Failed:", "false:"},
+	{"mrtr: Redeem failed, handler goes on", mrtr + "round.go", "case r.failed != nil:", "case false:"},
+	{"mrtr: second round of an old client", mrtr + "round.go", "if r.call.Legacy {", "if false {"},
+	{"mrtr: flow goes on", mrtr + "round.go", "if r.opened != nil {\n\t\topts", "if false {\n\t\topts"},
+	{"mrtr: question changed, old client", mrtr + "round.go", "case r.superseded &&", "case false && r.superseded &&"},
+	{"mrtr: question changed, Redeem", mrtr + "redeem.go", "case r.superseded:", "case false:"},
+	{"mrtr: Redeem again after a failure", mrtr + "redeem.go", "case r.failed != nil:", "case false:"},
+	{"mrtr: Redeem on a first call", mrtr + "redeem.go", "case r.opened == nil && !r.call.Legacy:", "case false:"},
+	{"mrtr: Redeem after Waive", mrtr + "redeem.go", "case r.waived:", "case false:"},
+	{"mrtr: stale answers", mrtr + "state.go", "if r.drop != nil {", "if false {"},
+	{"mrtr: state of another shape", mrtr + "state.go", "have.Schema != schemaOf(reflect.TypeFor[T]()) ||", ""},
+	{"gosdk: claims without identity", pkg + "gosdk/principal.go", "return nil, errNoIdentity", "return nil, nil"},
+	{"gosdk: issuer", pkg + "gosdk/principal.go", "return []string{issuer, subject}, nil", "return []string{subject}, nil"},
+	{"gosdk: principal's error", pkg + "gosdk/middleware.go", "if err != nil {\n\t\treturn c, refusal", "if false {\n\t\treturn c, refusal"},
+	{"gosdk: names", pkg + "gosdk/names.go", "if len(m.missing) > 0 {\n\t\treturn", "if false {\n\t\treturn"},
+	{"gosdk: unknown results", pkg + "gosdk/middleware.go", "case !known:", "case !known && false:"},
+	{"gosdk: question is private", pkg + "gosdk/outbound.go", "sealed.Cacheable = mcp.Cacheable{TTLMs: 0, CacheScope: \"private\"}", ""},
+	{"mcpgo: tasks", pkg + "mcpgo/mcpgo.go", "p.hooks.AddOnRequestInitialization(refuseTasks)", ""},
+	{"mcpgo: hooks replaced, tools", pkg + "mcpgo/mcpgo.go", "if s.GetHooks() == p.hooks {", "if true {"},
+	{"mcpgo: hooks replaced, others", pkg + "mcpgo/mcpgo.go", "if s.GetHooks() != p.hooks {", "if false {"},
+	{"mcpgo: names", pkg + "mcpgo/mcpgo.go", "if len(missing) > 0 {", "if false {"},
+	{"mcpgo: state on resources", pkg + "mcpgo/hooks.go", `if req.Params.RequestState != "" {`, "if false {"},
+	{"mcpgo: answers on resources", pkg + "mcpgo/hooks.go", "req.Params.InputResponses = nil", ""},
+	{"mcpgo: raw arguments", pkg + "mcpgo/hooks.go", "if len(raw) == 0 &&", "if"},
 }
 
 func main() {
@@ -103,8 +137,10 @@ func run() error {
 			return fmt.Errorf("%v: %s", err, out)
 		}
 	}
-	if out, err := test(dir); err != nil {
-		return fmt.Errorf("the tests fail without a mutation:\n%s", out)
+	for _, file := range []string{pkg, mrtr, pkg + "gosdk/", pkg + "mcpgo/"} {
+		if out, err := test(dir, file); err != nil {
+			return fmt.Errorf("the tests fail without a mutation:\n%s", out)
+		}
 	}
 	tried, survived := 0, 0
 	for _, m := range mutations {
@@ -144,7 +180,7 @@ func try(dir string, m mutation) (string, error) {
 		return "", err
 	}
 	defer os.WriteFile(file, original, 0o644)
-	out, err := test(dir)
+	out, err := test(dir, m.file)
 	switch {
 	case err == nil:
 		return "SURVIVED", nil
@@ -155,9 +191,26 @@ func try(dir string, m mutation) (string, error) {
 	return "red", nil
 }
 
-func test(dir string) ([]byte, error) {
-	cmd := exec.Command("go", "test", "-vet=off", "-failfast", "./requeststate", "./requeststate/hmac", "./requeststate/aead",
-		"./requeststate/internal/wire", "./requeststate/replay")
+// test runs the tests that must see a change of file.
+func test(dir, file string) (out []byte, err error) {
+	switch {
+	case strings.HasPrefix(file, pkg+"mcpgo/"):
+		return packages(dir+"/requeststate/mcpgo", ".")
+	case strings.HasPrefix(file, pkg+"gosdk/"):
+		return packages(dir+"/requeststate/gosdk", ".")
+	case strings.HasPrefix(file, mrtr):
+		if out, err = packages(dir, "./"+mrtr); err == nil {
+			return packages(dir+"/requeststate/gosdk", ".")
+		}
+		return out, err
+	}
+	return packages(dir, "./requeststate", "./requeststate/hmac", "./requeststate/aead", "./requeststate/internal/wire",
+		"./requeststate/replay")
+}
+
+// packages runs the tests of a module's packages.
+func packages(dir string, list ...string) ([]byte, error) {
+	cmd := exec.Command("go", append([]string{"test", "-vet=off", "-failfast"}, list...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
 	return cmd.CombinedOutput()

@@ -3,6 +3,9 @@ package gosdk_test
 import (
 	"context"
 	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -84,6 +87,101 @@ func TestNamesMustExist(t *testing.T) {
 
 	s.AddTool(&mcp.Tool{Name: "late", InputSchema: anyObject}, tool(w))
 	assert.Nil(t, call().Error)
+}
+
+// namesServer has a tool that only root is shown.
+func namesServer(t *testing.T, w *mrtrtest.World, protect mcp.Middleware) *memoryServer {
+	s := mcp.NewServer(implementation, nil)
+	for _, name := range []string{"plain", "once"} {
+		s.AddTool(&mcp.Tool{Name: name, InputSchema: anyObject}, tool(w))
+	}
+	s.AddReceivingMiddleware(protect, func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			res, err := next(ctx, method, req)
+			list, ok := res.(*mcp.ListToolsResult)
+			if user, _ := req.GetParams().GetMeta()[userKey].(string); ok && user != "root" {
+				list.Tools = list.Tools[1:] // "once" is the first
+			}
+			return res, err
+		}
+	})
+	return serveMemory(t, s)
+}
+
+// A list may depend on the caller. Then a name is missing until somebody sees it, unless an option says so.
+func TestNamesThatNotEverybodySees(t *testing.T) {
+	for _, unlisted := range []bool{false, true} {
+		w := mrtrtest.NewWorld(t)
+		opts := []gosdk.Option{gosdk.WithLogger(w.Logger), gosdk.SingleUse("once"), gosdk.WithPrincipal(metaUser)}
+		if unlisted {
+			opts = append(opts, gosdk.Unlisted("once"))
+		}
+		protect, err := gosdk.Middleware(w.Sealer, opts...)
+		require.NoError(t, err)
+		m := namesServer(t, w, protect)
+		call := func(user string) mrtrtest.Response {
+			r, err := m.Do(t.Context(), user, "tools/call", map[string]any{"name": "plain", "arguments": map[string]any{}})
+			require.NoError(t, err)
+			return r
+		}
+		assert.Equal(t, unlisted, call("alice").Error == nil)
+		assert.Equal(t, !unlisted, strings.Contains(w.Log(), "does not list it to this caller"))
+		assert.Nil(t, call("root").Error, "the caller's metadata is in the list request")
+		assert.Nil(t, call("alice").Error)
+	}
+}
+
+// One middleware protects several servers, each with tools of its own.
+func TestOneMiddlewareForSeveralServers(t *testing.T) {
+	w := mrtrtest.NewWorld(t)
+	protect, err := gosdk.Middleware(w.Sealer, gosdk.WithLogger(w.Logger), gosdk.SingleUse("once"))
+	require.NoError(t, err)
+	var all sync.WaitGroup
+	for range 4 {
+		s := mcp.NewServer(implementation, nil)
+		s.AddTool(&mcp.Tool{Name: "plain", InputSchema: anyObject}, tool(w))
+		s.AddReceivingMiddleware(protect)
+		m := serveMemory(t, s)
+		all.Go(func() {
+			plain := map[string]any{"name": "plain", "arguments": map[string]any{}}
+			r, err := m.Do(t.Context(), "", "tools/call", plain)
+			assert.NoError(t, err)
+			assert.Equal(t, internal, string(r.Error), "it has no such tool")
+			s.AddTool(&mcp.Tool{Name: "once", InputSchema: anyObject}, tool(w))
+			r, err = m.Do(t.Context(), "", "tools/call", plain)
+			assert.NoError(t, err)
+			assert.Nil(t, r.Error)
+		})
+	}
+	all.Wait()
+}
+
+// A list that hangs holds up nobody but who waits for it.
+func TestAListThatHangs(t *testing.T) {
+	w := mrtrtest.NewWorld(t)
+	first, release := make(chan struct{}), make(chan struct{})
+	var lists atomic.Int32
+	handle := protected(t, w, func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if method != "tools/list" {
+			return direct(w)(ctx, method, req)
+		}
+		if lists.Add(1) == 1 {
+			close(first)
+			<-release
+		}
+		return &mcp.ListToolsResult{Tools: []*mcp.Tool{{Name: "once"}}}, nil
+	}, gosdk.SingleUse("once"))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, err := handle(t.Context(), "tools/call", request(nil, "", nil))
+		assert.NoError(t, err)
+	}()
+	<-first
+	_, err := handle(t.Context(), "tools/call", request(nil, "", nil))
+	require.NoError(t, err)
+	close(release)
+	<-done
 }
 
 // request is a tool call with token info, as the HTTP transport makes it.

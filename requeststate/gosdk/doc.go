@@ -38,5 +38,7 @@
 // The SDK decodes the parameters before any middleware runs. A requestState that is no string, and an answer that is
 // of no known kind, are refused by the SDK with its own text. An empty requestState counts as none. The SDK does not
 // keep unknown members of the parameters, so they are not bound either, which is harmless, because the handler does
-// not see them.
+// not see them. It does see _meta, which is not bound: a client may send another one with every round.
+//
+// The mode of a named URI template holds for every URI that matches it, whatever resource the SDK finds there.
 package gosdk

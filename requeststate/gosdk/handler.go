@@ -17,8 +17,8 @@ import (
 // after which the client may send the retry again. Any other error is a mistake of the program, such as Redeem on a
 // first call, which nobody has approved.
 //
-// A client of an older protocol has no token. The SDK has asked it within the request, and Redeem succeeds once per
-// request.
+// A client of an older protocol has no token: the SDK asks it within the request. Redeem succeeds once per request then,
+// and cannot tell whether the SDK has asked yet, so it is the handler that must look at the answer first, as always.
 func Redeem(ctx context.Context) error { return mrtr.Redeem(ctx, nil) }
 
 // RedeemWith is [Redeem] through spend in place of the store's Consume: a transaction that also holds the effect.
@@ -53,7 +53,9 @@ func SetState(ctx context.Context, v any) error { return mrtr.SetState(ctx, v) }
 // the request answers that very version. If not, because there are no answers yet or they are to an older one, the
 // answers are dropped from the request, and the handler asks.
 //
-// Call it once, before looking at the answers.
+// Call it once, before looking at the answers, and heed what it reports: the answers of a client of an older protocol are
+// the SDK's to hand out and cannot be dropped. If its question has changed, [Redeem] fails, and the request ends in an
+// error unless the handler's own result is one, because the SDK does not ask such a client again.
 func QuestionVersion(ctx context.Context, version string) bool {
 	return mrtr.QuestionVersion(ctx, version)
 }

@@ -21,8 +21,9 @@ const multiRoundTrip = "2026-07-28"
 // the way in, for tools/call, prompts/get and resources/read; other methods pass untouched. Add it last.
 //
 // It seals one token that nobody gets for each name in the options, so that a sealer without a replay store, or with
-// a maximum TTL below one asked for, is an error here. A name that the server has no tool, prompt or resource for
-// makes every call of the three methods an internal error, from the first on.
+// a maximum TTL below one asked for, is an error here; a store that does not answer within ten seconds is not. A name
+// that the server has no tool, prompt or resource for makes every call of the three methods an internal error, from the
+// first on, until a caller is shown all of them ([Unlisted] is for names that not everybody is shown).
 func Middleware(sealer requeststate.Sealer, opts ...Option) (mcp.Middleware, error) {
 	c := config{principal: tokenPrincipal}
 	for _, o := range opts {
@@ -39,56 +40,56 @@ func Middleware(sealer requeststate.Sealer, opts ...Option) (mcp.Middleware, err
 	if err != nil {
 		return nil, fmt.Errorf("gosdk: %w", err)
 	}
-	m := &middleware{guard: guard, principal: c.principal, templates: templates, missing: guard.Names()}
-	return m.wrap, nil
+	return func(next mcp.MethodHandler) mcp.MethodHandler { // one for each server that gets it
+		m := &middleware{guard: guard, principal: c.principal, templates: templates, next: next, missing: guard.Listed()}
+		m.known.Store(len(m.missing) == 0)
+		return m.handle
+	}, nil
 }
 
 type middleware struct {
 	guard     *mrtr.Guard
 	principal func(context.Context, mcp.Request) ([]string, error)
 	templates []template
+	next      mcp.MethodHandler
 	known     atomic.Bool // all names of the options exist
 
 	mu      sync.Mutex
 	missing []string // names of the options that have not been seen yet
 }
 
-func (m *middleware) wrap(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		in, ok := m.read(method, req)
-		if !ok {
-			return next(ctx, method, req)
-		}
-		call, err := m.call(ctx, next, method, req, in)
-		if err != nil {
-			return nil, wire(m.guard.Refuse(ctx, &call, err))
-		}
-		round, err := m.guard.Begin(ctx, call)
-		if err != nil {
-			return nil, wire(err)
-		}
-		returned := false
-		defer func() {
-			if !returned { // the panic goes on: whether it ends the process is not for this package to say
-				round.Abandoned(ctx)
-			}
-		}()
-		answers := mrtr.Filter(ctx, round, in.answers, kindOf)
-		res, err := next(mrtr.With(ctx, round), method, in.plain(round.State(), answers))
-		returned = true
-		return m.finish(ctx, round, &call, res, err)
+func (m *middleware) handle(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+	in, ok := m.read(method, req)
+	if !ok {
+		return m.next(ctx, method, req)
 	}
+	call, err := m.call(ctx, method, req, in)
+	if err != nil {
+		return nil, wire(m.guard.Refuse(ctx, &call, err))
+	}
+	round, err := m.guard.Begin(ctx, call)
+	if err != nil {
+		return nil, wire(err)
+	}
+	returned := false
+	defer func() {
+		if !returned { // the panic goes on: whether it ends the process is not for this package to say
+			round.Abandoned(ctx)
+		}
+	}()
+	answers := mrtr.Filter(ctx, round, in.answers, kindOf)
+	res, err := m.next(mrtr.With(ctx, round), method, in.plain(round.State(), answers))
+	returned = true
+	return m.finish(ctx, round, &call, res, err)
 }
 
 // call describes the request to the guard.
-func (m *middleware) call(
-	ctx context.Context, next mcp.MethodHandler, method string, req mcp.Request, in inbound,
-) (mrtr.Call, error) {
+func (m *middleware) call(ctx context.Context, method string, req mcp.Request, in inbound) (mrtr.Call, error) {
 	c := mrtr.Call{Method: method, Name: in.name, Token: in.token}
 	if in.plain == nil {
 		return c, fmt.Errorf("the request of %s is a %T: some middleware outside replaced it", method, req)
 	}
-	if err := m.checkNames(ctx, next, req); err != nil {
+	if err := m.checkNames(ctx, req); err != nil {
 		return c, err
 	}
 	principal, err := m.principal(ctx, req)

@@ -3,6 +3,7 @@ package gosdk
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -48,30 +49,40 @@ func (m *middleware) resourceName(uri string) string {
 // without single use, in silence. Tools may be added after the middleware was made, so it looks at the first call,
 // and again until all have been seen. It sees what the caller would see in the lists, with the middleware inside this
 // one.
-func (m *middleware) checkNames(ctx context.Context, next mcp.MethodHandler, req mcp.Request) error {
+func (m *middleware) checkNames(ctx context.Context, req mcp.Request) error {
 	if m.known.Load() {
 		return nil
 	}
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	missing := slices.Clone(m.missing)
+	m.mu.Unlock() // a list may take its time, and other callers do not wait for it
 	session, _ := req.GetSession().(*mcp.ServerSession)
-	l := lister{ctx, next, session, req.GetExtra()}
+	l := lister{ctx, m.next, session, req.GetExtra(), mcp.Meta(maps.Clone(req.GetParams().GetMeta()))}
 	for _, list := range []func(lister, string) ([]string, string, error){
 		lister.tools, lister.prompts, lister.resources, lister.templates,
 	} {
-		for cursor := ""; len(m.missing) > 0; {
+		for cursor := ""; len(missing) > 0; {
 			names, after, err := list(l, cursor)
 			if err != nil {
-				return fmt.Errorf("looking for %q: %w", m.missing, err)
+				return fmt.Errorf("looking for %q: %w", missing, err)
 			}
-			m.missing = slices.DeleteFunc(m.missing, func(name string) bool { return slices.Contains(names, name) })
+			missing = slices.DeleteFunc(missing, func(name string) bool { return slices.Contains(names, name) })
 			if cursor = after; cursor == "" {
 				break
 			}
 		}
 	}
+	return m.seen(missing)
+}
+
+// seen notes the names that one caller was not shown.
+func (m *middleware) seen(missing []string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.missing = slices.DeleteFunc(m.missing, func(name string) bool { return !slices.Contains(missing, name) })
 	if len(m.missing) > 0 {
-		return fmt.Errorf("the middleware's options name %q, and the server has no such tool, prompt or resource", m.missing)
+		return fmt.Errorf("the middleware's options name %q, and the server has no such tool, prompt or resource, "+
+			"or does not list it to this caller: see Unlisted", m.missing)
 	}
 	m.known.Store(true)
 	return nil
@@ -83,10 +94,11 @@ type lister struct {
 	next    mcp.MethodHandler
 	session *mcp.ServerSession
 	extra   *mcp.RequestExtra
+	meta    mcp.Meta
 }
 
 func (l lister) tools(cursor string) ([]string, string, error) {
-	req := &mcp.ListToolsRequest{Session: l.session, Extra: l.extra, Params: &mcp.ListToolsParams{Cursor: cursor}}
+	req := &mcp.ListToolsRequest{Session: l.session, Extra: l.extra, Params: &mcp.ListToolsParams{Meta: l.meta, Cursor: cursor}}
 	res, err := page[*mcp.ListToolsResult](l, "tools/list", req)
 	if err != nil {
 		return nil, "", err
@@ -95,7 +107,7 @@ func (l lister) tools(cursor string) ([]string, string, error) {
 }
 
 func (l lister) prompts(cursor string) ([]string, string, error) {
-	req := &mcp.ListPromptsRequest{Session: l.session, Extra: l.extra, Params: &mcp.ListPromptsParams{Cursor: cursor}}
+	req := &mcp.ListPromptsRequest{Session: l.session, Extra: l.extra, Params: &mcp.ListPromptsParams{Meta: l.meta, Cursor: cursor}}
 	res, err := page[*mcp.ListPromptsResult](l, "prompts/list", req)
 	if err != nil {
 		return nil, "", err
@@ -104,7 +116,7 @@ func (l lister) prompts(cursor string) ([]string, string, error) {
 }
 
 func (l lister) resources(cursor string) ([]string, string, error) {
-	req := &mcp.ListResourcesRequest{Session: l.session, Extra: l.extra, Params: &mcp.ListResourcesParams{Cursor: cursor}}
+	req := &mcp.ListResourcesRequest{Session: l.session, Extra: l.extra, Params: &mcp.ListResourcesParams{Meta: l.meta, Cursor: cursor}}
 	res, err := page[*mcp.ListResourcesResult](l, "resources/list", req)
 	if err != nil {
 		return nil, "", err
@@ -114,7 +126,7 @@ func (l lister) resources(cursor string) ([]string, string, error) {
 
 func (l lister) templates(cursor string) ([]string, string, error) {
 	req := &mcp.ListResourceTemplatesRequest{
-		Session: l.session, Extra: l.extra, Params: &mcp.ListResourceTemplatesParams{Cursor: cursor},
+		Session: l.session, Extra: l.extra, Params: &mcp.ListResourceTemplatesParams{Meta: l.meta, Cursor: cursor},
 	}
 	res, err := page[*mcp.ListResourceTemplatesResult](l, "resources/templates/list", req)
 	if err != nil {

@@ -66,6 +66,12 @@ func TTL(d time.Duration, names ...string) Option {
 	return func(c *config) { c.SetTTL(d, names...) }
 }
 
+// Unlisted says of names in other options that the server's lists do not show them to every caller, or not before some
+// time. They are not looked for, so nothing notices a typing mistake in them.
+func Unlisted(names ...string) Option {
+	return func(c *config) { c.SetUnlisted(names...) }
+}
+
 // AllowUnaskedAnswers hands the handler all answers that the client sent, as the SDK alone does: also those that came
 // without a token, so that a client can answer what it was never asked. A token that is present is still verified.
 func AllowUnaskedAnswers() Option { return func(c *config) { c.AllowUnasked = true } }

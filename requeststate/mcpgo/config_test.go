@@ -2,8 +2,10 @@ package mcpgo_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -83,8 +85,17 @@ func TestHooksGivenAfter(t *testing.T) {
 	require.NoError(t, err)
 	s := server.NewMCPServer("test", "1", protect, server.WithHooks(&server.Hooks{}))
 	s.AddTool(mcp.NewTool("plain"), tool(w))
+	s.AddTaskTool(mcp.NewTool("task", mcp.WithTaskSupport(mcp.TaskSupportRequired)), taskThatRuns(t))
+	s.AddPrompt(mcp.NewPrompt("greet"), prompt(w))
+	s.AddResource(mcp.NewResource("test://r", "r"), nil)
 	m := &memoryServer{MCPServer: s}
-	assert.JSONEq(t, internal, string(m.call(t, "tools/call", map[string]any{"name": "plain"}).Error))
+	assert.JSONEq(t, internal, string(m.call(t, "prompts/get", map[string]any{"name": "greet"}).Error))
+	assert.JSONEq(t, internal, string(m.call(t, "resources/read", map[string]any{"uri": "test://r"}).Error))
+	for _, name := range []string{"plain", "task"} {
+		call := map[string]any{"name": name, "requestState": "forged", "task": map[string]any{"ttl": 1000}}
+		assert.Contains(t, string(m.call(t, "tools/call", call).Error), "not found")
+	}
+	assert.JSONEq(t, `[]`, string(field(t, m.call(t, "tools/list", nil).Result, "tools")))
 	assert.Contains(t, w.Log(), "WithHooks was given after mcpgo.Protect")
 
 	var seen int
@@ -97,6 +108,47 @@ func TestHooksGivenAfter(t *testing.T) {
 	assert.Equal(t, 1, seen, "hooks given before are kept")
 }
 
+// taskThatRuns fails the test if it does.
+func taskThatRuns(t *testing.T) server.TaskToolHandlerFunc {
+	return func(context.Context, mcp.CallToolRequest) (*mcp.CreateTaskResult, error) {
+		t.Error("a task ran")
+		return nil, errors.New("ran")
+	}
+}
+
+func field(t *testing.T, object json.RawMessage, name string) json.RawMessage {
+	var members map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(object, &members))
+	return members[name]
+}
+
+// One option protects several servers, each with the hooks and tools of its own.
+func TestOneOptionForSeveralServers(t *testing.T) {
+	w := mrtrtest.NewWorld(t)
+	protect, err := mcpgo.Protect(w.Sealer, bearerUser, mcpgo.WithLogger(w.Logger), mcpgo.SingleUse("once"))
+	require.NoError(t, err)
+	var all sync.WaitGroup
+	for range 4 {
+		s := server.NewMCPServer("test", "1", server.WithHooks(&server.Hooks{}), protect)
+		m := &memoryServer{MCPServer: s}
+		all.Go(func() {
+			once := map[string]any{"name": "once"}
+			s.AddTool(mcp.NewTool("plain"), tool(w))
+			assert.JSONEq(t, internal, string(m.call(t, "tools/call", map[string]any{"name": "plain"}).Error), "it has no such tool")
+			s.AddTool(mcp.NewTool("once"), tool(w))
+			assert.Nil(t, m.call(t, "tools/call", once).Error)
+		})
+	}
+	all.Wait()
+}
+
+// A session's own tool is not among the server's.
+func TestUnlisted(t *testing.T) {
+	w := mrtrtest.NewWorld(t)
+	m := serve(t, w, "plain", tool(w), mcpgo.SingleUse("of a session"), mcpgo.Unlisted("of a session"))
+	assert.Nil(t, m.call(t, "tools/call", map[string]any{"name": "plain"}).Error)
+}
+
 // A task passes no middleware: its state would leave in plain.
 func TestTasksAreRefused(t *testing.T) {
 	w := mrtrtest.NewWorld(t)
@@ -104,11 +156,7 @@ func TestTasksAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	s := server.NewMCPServer("test", "1", server.WithTaskCapabilities(true, true, true), protect)
 	s.AddTool(mcp.NewTool("hybrid", mcp.WithTaskSupport(mcp.TaskSupportOptional)), tool(w))
-	s.AddTaskTool(mcp.NewTool("task", mcp.WithTaskSupport(mcp.TaskSupportRequired)),
-		func(context.Context, mcp.CallToolRequest) (*mcp.CreateTaskResult, error) {
-			t.Error("a task ran")
-			return nil, errors.New("ran")
-		})
+	s.AddTaskTool(mcp.NewTool("task", mcp.WithTaskSupport(mcp.TaskSupportRequired)), taskThatRuns(t))
 	m := &memoryServer{MCPServer: s}
 	for _, member := range []string{"task", "Task", "ta\u017fk"} {
 		for _, name := range []string{"hybrid", "task"} {

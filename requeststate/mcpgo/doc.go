@@ -19,14 +19,16 @@
 // # Order
 //
 // Give Protect first: mcp-go runs the middleware that was added first outermost. Give it after [server.WithHooks], which
-// replaces the hooks that were there; otherwise every call is an internal error that says so.
+// replaces the hooks that were there; otherwise the server has no tools, its prompts and resources answer with an internal
+// error, and the log says why. Either order with [server.WithRecovery] will do: a panic after a redemption is logged, and the
+// flow stays spent.
 //
 // # Limits of this SDK
 //
 //   - It turns every error of a handler or middleware into code -32603, without data. A rejection has the frozen message
 //     "Invalid or expired requestState" all the same, and it is the same for every cause.
 //   - It has no token info: who calls is for the principal function to say, from the headers or the context.
-//   - Calls of tools as tasks do not pass its tool middleware. They are refused, whatever tool they call.
+//   - Tools that run as tasks alone do not pass its tool middleware. Calls as tasks are refused, whatever tool they call.
 //   - Resource handlers return contents and cannot ask for input. A state or answers on resources/read are refused, or dropped
 //     where there is no state.
 //   - It reads member names as encoding/json does, regardless of case: a "RequestState" is a requestState. It is verified like

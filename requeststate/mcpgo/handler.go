@@ -24,7 +24,7 @@ func RedeemWith(ctx context.Context, spend func(ctx context.Context, use request
 }
 
 // Waive says that this request completes without an effect and spends nothing, under [SingleRedemption]: the user declined, say.
-// It is an error after [Redeem].
+// The flow can still be redeemed by another retry until it expires. It is an error after [Redeem].
 func Waive(ctx context.Context) error { return mrtr.Waive(ctx) }
 
 // Effect returns a context for the effect after [Redeem]: a client that disconnects does not cancel it, and limit does.

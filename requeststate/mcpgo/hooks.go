@@ -66,8 +66,11 @@ func (p *protection) prompt(next server.PromptHandlerFunc) server.PromptHandlerF
 // resource refuses every state: a resource handler of this SDK cannot have asked for anything, so no token is one of its own.
 func (p *protection) resource(next server.ResourceHandlerFunc) server.ResourceHandlerFunc {
 	return func(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+		call := mrtr.Call{Method: string(mcp.MethodResourcesRead), Name: req.Params.URI}
+		if err := p.check(ctx); err != nil {
+			return nil, wire(p.guard.Refuse(ctx, &call, err))
+		}
 		if req.Params.RequestState != "" {
-			call := mrtr.Call{Method: string(mcp.MethodResourcesRead), Name: req.Params.URI}
 			return nil, wire(p.guard.Refuse(ctx, &call, requeststate.ErrRequest))
 		}
 		req.Params.InputResponses = nil

@@ -18,7 +18,7 @@ import (
 
 // A Request is what the principal function may look at.
 type Request struct {
-	// Method is tools/call, prompts/get or resources/read, and Name the tool's or prompt's name, or the resource's URI.
+	// Method is tools/call or prompts/get, and Name the tool's or prompt's name.
 	Method, Name string
 	// Header has the HTTP headers, and is empty on other transports.
 	Header http.Header
@@ -34,7 +34,7 @@ type Principal func(ctx context.Context, r Request) (string, error)
 //
 // It seals one token that nobody gets for each name in the options, so that a sealer without a replay store, or with a maximum
 // TTL below one asked for, is an error here. A name that the server has no tool or prompt for makes every call an internal
-// error, from the first on.
+// error, from the first on ([Unlisted] is for a session's own tools).
 func Protect(sealer requeststate.Sealer, principal Principal, opts ...Option) (server.ServerOption, error) {
 	var c config
 	if principal == nil {
@@ -73,11 +73,22 @@ func (p *protection) install(s *server.MCPServer) {
 		server.WithHooks(p.hooks)(s)
 	}
 	p.hooks.AddOnRequestInitialization(refuseTasks)
+	server.WithToolFilter(func(ctx context.Context, tools []mcp.Tool) []mcp.Tool {
+		if s.GetHooks() == p.hooks {
+			return tools
+		}
+		// Calls as tasks, which pass no middleware, are no longer refused, and would let plain state out.
+		_ = p.guard.Refuse(ctx, &mrtr.Call{Method: string(mcp.MethodToolsCall)}, errHooks)
+		return nil
+	})(s)
 }
+
+var errHooks = errors.New("server.WithHooks was given after mcpgo.Protect, and replaced its hooks: give it before")
 
 var errTask = errors.New("tools are not run as tasks here")
 
-// refuseTasks is the only hook before a call as a task, which passes no middleware: a plain state would leave with its result.
+// refuseTasks is the only hook before a tool that runs as a task alone, which passes no middleware: a plain state would leave
+// with its result. A tool that also runs otherwise would pass it, but its task outlives the request that the token is bound to.
 func refuseTasks(_ context.Context, _ any, message any) error {
 	raw, ok := message.(json.RawMessage)
 	if !ok {
@@ -139,11 +150,11 @@ func (p *protection) check(ctx context.Context) error {
 		return errors.New("no server in the context of the call")
 	}
 	if s.GetHooks() != p.hooks {
-		return errors.New("server.WithHooks was given after mcpgo.Protect, and replaced its hooks: give it before")
+		return errHooks
 	}
 	var missing []string
 	tools, prompts := s.ListTools(), s.ListPrompts()
-	for _, name := range p.guard.Names() {
+	for _, name := range p.guard.Listed() {
 		if tools[name] == nil && prompts[name] == nil {
 			missing = append(missing, name)
 		}

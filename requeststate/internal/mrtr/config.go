@@ -19,9 +19,10 @@ type Config struct {
 	// AllowUnasked leaves the answers as the client sent them.
 	AllowUnasked bool
 
-	uses map[string]requeststate.UseMode
-	ttls map[string]time.Duration
-	errs []error
+	uses     map[string]requeststate.UseMode
+	ttls     map[string]time.Duration
+	unlisted []string
+	errs     []error
 }
 
 // SetUse gives names a mode of single use.
@@ -56,6 +57,17 @@ func (c *Config) SetTTL(d time.Duration, names ...string) {
 	}
 }
 
+// SetUnlisted takes names out of those that the adapter looks for on the server.
+func (c *Config) SetUnlisted(names ...string) {
+	if len(names) == 0 {
+		c.errs = append(c.errs, errors.New("Unlisted of no names"))
+	}
+	c.unlisted = append(c.unlisted, names...)
+}
+
+// newTimeout bounds what New asks of a store and a key service.
+const newTimeout = 10 * time.Second
+
 // A Guard protects the multi round-trip requests of one server. It is safe for concurrent use.
 type Guard struct {
 	sealer requeststate.Sealer
@@ -74,18 +86,30 @@ func New(sealer requeststate.Sealer, c Config) (*Guard, error) {
 	}
 	g := &Guard{sealer: sealer, Config: c}
 	errs := c.errs
+	for _, name := range c.unlisted {
+		if !slices.Contains(g.Names(), name) {
+			errs = append(errs, fmt.Errorf("%q is unlisted, and no other option names it", name))
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), newTimeout)
+	defer cancel()
 	for _, name := range g.Names() {
 		opts := append(g.bindings(name), g.ttl(name)...)
 		opts = append(opts, requeststate.Principal("nobody"), requeststate.ToolCall(name, nil))
-		_, err := sealer.Seal(context.Background(), nil, opts...)
-		if err != nil && !errors.Is(err, requeststate.ErrUnavailable) {
+		_, err := sealer.Seal(ctx, nil, opts...)
+		if err != nil && !errors.Is(err, requeststate.ErrUnavailable) && ctx.Err() == nil {
 			errs = append(errs, fmt.Errorf("%q: %w", name, err))
 		}
 	}
 	return g, errors.Join(errs...)
 }
 
-// Names are the tools, prompts and resources that the options name, sorted. The adapter checks that they exist.
+// Listed are the names that the adapter checks to exist.
+func (g *Guard) Listed() []string {
+	return slices.DeleteFunc(g.Names(), func(name string) bool { return slices.Contains(g.unlisted, name) })
+}
+
+// Names are the tools, prompts and resources that the options name, sorted.
 func (g *Guard) Names() []string {
 	names := maps.Clone(g.uses)
 	if names == nil {

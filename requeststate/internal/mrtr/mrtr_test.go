@@ -30,6 +30,7 @@ type (
 	meaningOne struct{ N int }
 	meaningTwo struct{ N int }
 	base       struct{ ID int }
+	embedded   struct{ *meaningOne }
 )
 
 func (meaningOne) StateVersion() string  { return "1" }
@@ -58,6 +59,7 @@ func TestSchema(t *testing.T) {
 			A int `json:"a"`
 		}{},
 		struct{ A struct{ B int } }{}, struct{ base }{}, struct{ N int }{}, meaningOne{}, meaningTwo{}, []node{}, tree{},
+		embedded{}, struct{ *meaningTwo }{},
 	}
 	seen := make(map[string]any)
 	for _, v := range different {

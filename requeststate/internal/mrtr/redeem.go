@@ -51,6 +51,8 @@ func (r *Round) redeem(ctx context.Context, spend func(context.Context, requests
 		return errors.New("requeststate: Redeem needs the option SingleRedemption with this name")
 	case r.waived:
 		return errors.New("requeststate: Redeem after Waive")
+	case r.superseded:
+		return errSecondRound
 	case r.opened == nil && !r.call.Legacy:
 		return errors.New("requeststate: Redeem on a first call, which no token came with: ask first")
 	case r.opened == nil:

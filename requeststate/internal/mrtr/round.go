@@ -35,13 +35,16 @@ type Round struct {
 	opened *requeststate.Opened // nil: no token
 	in     envelope
 
-	mu       sync.Mutex
-	out      envelope // what the handler said through its context
-	typed    bool     // out has typed state
-	drop     func()   // takes the answers away from the handler
-	redeemed bool
-	waived   bool
-	failed   error // why a Redeem failed: the answer to the client, whatever the handler makes of it
+	mu        sync.Mutex
+	out       envelope // what the handler said through its context
+	typed     bool     // out has typed state
+	versioned bool     // out has a question version
+	drop      func()   // takes the answers away from the handler
+	redeemed  bool
+	waived    bool
+	// The question changed under a legacy client that has answered it, which the SDK does not ask again.
+	superseded bool
+	failed     error // why a Redeem failed: the answer to the client, whatever the handler makes of it
 }
 
 // Begin opens the token of c, if there is one, and spends it under single use. An error is logged already.
@@ -76,13 +79,13 @@ func (r *Round) State() string { return r.in.state() }
 // Filter returns the answers that the token of r asked for, in a map of their own; nil if there are none. kind says
 // what an answer is. The answers are dropped later if the handler finds that they belong to another question.
 func Filter[V any](ctx context.Context, r *Round, answers map[string]V, kind func(V) Kind) map[string]V {
-	if len(answers) == 0 || r.guard.AllowUnasked {
+	if len(answers) == 0 {
 		return answers
 	}
 	var kept map[string]V
 	for key, answer := range answers {
 		asked, ok := r.in.Asked[key]
-		if !ok || asked != kind(answer) {
+		if !r.guard.AllowUnasked && (!ok || asked != kind(answer)) {
 			continue
 		}
 		if kept == nil {
@@ -91,8 +94,7 @@ func Filter[V any](ctx context.Context, r *Round, answers map[string]V, kind fun
 		kept[key] = answer
 	}
 	if dropped := len(answers) - len(kept); dropped > 0 {
-		r.guard.Logger.LogAttrs(ctx, slog.LevelDebug, "requestState: answers dropped that were not asked for",
-			slog.String("method", r.call.Method), slog.String("name", r.call.Name),
+		r.guard.log(ctx, slog.LevelDebug, "requestState: answers dropped that were not asked for", &r.call,
 			slog.Int("dropped", dropped), slog.Bool("token", r.opened != nil))
 	}
 	r.drop = func() { clear(kept) }
@@ -114,6 +116,9 @@ type Outcome struct {
 func (r *Round) Finish(ctx context.Context, o Outcome) (token string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.redeemed && o.Failed {
+		r.spent(ctx, "requestState: the handler failed after it redeemed; the flow stays spent")
+	}
 	switch {
 	case r.failed != nil:
 		return "", r.failed // logged by redeem
@@ -134,6 +139,8 @@ func (r *Round) complete(o Outcome) error {
 	case o.State != "":
 		return errors.New("the handler set a state on a result that asks for no input; " +
 			"it would leave in plain: set InputRequests, an empty map if the state is all there is")
+	case r.superseded && !r.waived && !o.Failed:
+		return errSecondRound
 	case r.mode == requeststate.UseSingleRedemption && r.opened != nil && !r.redeemed && !r.waived && !o.Failed:
 		return errors.New("the handler completed without Redeem or Waive: " +
 			"call Redeem just before the effect, or Waive where there is none")
@@ -169,9 +176,11 @@ func (r *Round) Abandoned(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.redeemed {
-		r.guard.Logger.LogAttrs(ctx, slog.LevelError,
-			"requestState: the handler panicked after it redeemed; the flow stays spent",
-			slog.String("method", r.call.Method), slog.String("name", r.call.Name),
-			slog.String("flow", hex.EncodeToString(r.opened.Flow[:6])))
+		r.spent(ctx, "requestState: the handler panicked after it redeemed; the flow stays spent")
 	}
+}
+
+// spent tells the operator about a user whose approval is gone and who may not have got anything for it.
+func (r *Round) spent(ctx context.Context, message string) {
+	r.guard.log(ctx, slog.LevelError, message, &r.call, slog.String("flow", hex.EncodeToString(r.opened.Flow[:6])))
 }

@@ -47,7 +47,7 @@ func describe(w io.Writer, t reflect.Type, seen map[reflect.Type]bool) {
 	}
 	p := reflect.PointerTo(t)
 	if p.Implements(versioned) {
-		fmt.Fprintf(w, "version %q;", reflect.New(t).Interface().(Versioned).StateVersion())
+		fmt.Fprintf(w, "version %q;", version(t))
 	}
 	if seen[t] || p.Implements(marshaler) || p.Implements(text) { // its own JSON, or recursion: the name has to do
 		fmt.Fprintf(w, "%q.%q;", t.PkgPath(), t.Name())
@@ -68,6 +68,13 @@ func describe(w io.Writer, t reflect.Type, seen map[reflect.Type]bool) {
 		describe(w, t.Elem(), seen)
 	}
 	fmt.Fprint(w, ";")
+}
+
+// version is the version that a zero t says it has. It is empty where the method comes from an embedded pointer, which
+// is nil; the field has it then.
+func version(t reflect.Type) (v string) {
+	defer func() { _ = recover() }()
+	return reflect.New(t).Interface().(Versioned).StateVersion()
 }
 
 func describeFields(w io.Writer, t reflect.Type, seen map[reflect.Type]bool) {

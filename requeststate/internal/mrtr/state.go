@@ -46,7 +46,8 @@ func SetState(ctx context.Context, v any) error {
 }
 
 // QuestionVersion says which version of its question the handler asks now. It reports whether the request answers
-// that version; if not, the answers are dropped.
+// that version; if not, the answers are dropped. Those of a legacy client, which the SDK's shim has, cannot be, so the
+// request can neither redeem nor complete then, unless it fails or waives.
 func QuestionVersion(ctx context.Context, version string) bool {
 	r, err := from(ctx)
 	if err != nil {
@@ -56,9 +57,10 @@ func QuestionVersion(ctx context.Context, version string) bool {
 	defer r.mu.Unlock()
 	answered := r.opened != nil && r.in.Question == version
 	if r.opened == nil && r.call.Legacy {
-		answered = r.out.Question == version // the first run of this request asked it
+		answered = r.versioned && r.out.Question == version // the first run of this request asked it
+		r.superseded = r.superseded || r.versioned && !answered
 	}
-	r.out.Question = version
+	r.out.Question, r.versioned = version, true
 	if !answered {
 		r.stale()
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // Attacks is the table.
-var Attacks = append(append(append(tokenAttacks, replayAttacks...), answerAttacks...), protocolAttacks...)
+var Attacks = append(append(append(tokenAttacks, replayAttacks...), answerAttacks...), append(callAttacks, protocolAttacks...)...)
 
 // tokenAttacks present a token that is not good here.
 var tokenAttacks = []Attack{

@@ -46,6 +46,13 @@ var answerAttacks = []Attack{
 	}},
 }
 
+// callAttacks send calls that no token can be made for.
+var callAttacks = []Attack{
+	{Name: "malformed arguments on a first call", Want: Refused, Reason: "malformed arguments", Run: func(a *Attacker) Response {
+		return a.send("tools/call", params("plain", `{"card":"c-1","card":"c-2"}`))
+	}},
+}
+
 // protocolAttacks use what the protocol has besides tool calls of modern clients.
 var protocolAttacks = []Attack{
 	{Name: "state on tools/list", Want: Frozen, Reason: "already used", Effects: 1, Run: func(a *Attacker) Response {
