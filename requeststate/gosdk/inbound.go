@@ -1,6 +1,8 @@
 package gosdk
 
 import (
+	"maps"
+
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcp-requeststate/requeststate-go/requeststate"
@@ -54,9 +56,10 @@ func toolCall(r *mcp.CallToolRequest) inbound {
 
 func promptGet(r *mcp.GetPromptRequest) inbound {
 	p := r.Params
+	arguments := maps.Clone(p.Arguments) // the handler may change the map before a token is bound to it
 	return inbound{
 		name: p.Name, token: p.RequestState, answers: p.InputResponses,
-		bind: func() requeststate.Binding { return requeststate.PromptGet(p.Name, p.Arguments) },
+		bind: func() requeststate.Binding { return requeststate.PromptGet(p.Name, arguments) },
 		plain: func(state string, answers mcp.InputResponseMap) mcp.Request {
 			params := *p
 			params.RequestState, params.InputResponses = state, answers

@@ -96,7 +96,7 @@ func (m *middleware) call(ctx context.Context, method string, req mcp.Request, i
 	if err != nil {
 		return c, refusal{fmt.Errorf("principal: %w", err)}
 	}
-	c.Principal, c.Request, c.Legacy = principal, in.bind(), legacy(req)
+	c.Principal, c.Request, c.Legacy = principal, in.bind, legacy(req)
 	return c, nil
 }
 

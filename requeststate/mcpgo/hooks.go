@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -41,7 +42,7 @@ func (p *protection) tool(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 func (p *protection) prompt(next server.PromptHandlerFunc) server.PromptHandlerFunc {
 	return func(ctx context.Context, req mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 		round, call, err := p.begin(ctx, mrtr.Call{Method: string(mcp.MethodPromptsGet), Name: req.Params.Name,
-			Token: req.Params.RequestState, Request: requeststate.PromptGet(req.Params.Name, req.Params.Arguments)}, req.Header)
+			Token: req.Params.RequestState, Request: promptGet(req.Params.Name, req.Params.Arguments)}, req.Header)
 		if err != nil {
 			return nil, err
 		}
@@ -88,13 +89,21 @@ func (p *protection) abandoned(ctx context.Context, round *mrtr.Round) func() {
 	}
 }
 
-// toolCall binds the arguments as they came, integers beyond 2^53 intact. A call that was made in the process has none.
-func toolCall(req *mcp.CallToolRequest) requeststate.Binding {
+// toolCall binds the arguments as they came, integers beyond 2^53 intact. A call that was made in the process has none, and the
+// handler may change the map.
+func toolCall(req *mcp.CallToolRequest) func() requeststate.Binding {
 	raw := req.Params.RawArguments
 	if len(raw) == 0 && req.Params.Arguments != nil {
 		raw, _ = json.Marshal(req.Params.Arguments) // on an error raw is empty, and the handler sees what it sees
 	}
-	return requeststate.ToolCall(req.Params.Name, raw)
+	name := req.Params.Name
+	return func() requeststate.Binding { return requeststate.ToolCall(name, raw) }
+}
+
+// promptGet binds a copy of the arguments: the handler may change the map.
+func promptGet(name string, arguments map[string]string) func() requeststate.Binding {
+	arguments = maps.Clone(arguments)
+	return func() requeststate.Binding { return requeststate.PromptGet(name, arguments) }
 }
 
 // outcome has questions if the result is an input-required one.

@@ -15,13 +15,13 @@ import (
 
 // BenchmarkFlow is a flow without the network: what the SDK and the middleware do.
 func BenchmarkFlow(b *testing.B) {
-	sealer, err := newSealer()
+	sealers, err := newSealers()
 	if err != nil {
 		b.Fatal(err)
 	}
 	handlers := map[string]http.Handler{"plain": handler(false, "")}
 	for name, opts := range map[string][]gosdk.Option{"sealed": nil, "redeemed": {gosdk.SingleRedemption("pay")}} {
-		protect, err := gosdk.Middleware(sealer, opts...)
+		protect, err := gosdk.Middleware(sealers.hmac, opts...)
 		if err != nil {
 			b.Fatal(err)
 		}

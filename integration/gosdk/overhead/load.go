@@ -162,11 +162,7 @@ func (s *server) flow(ctx context.Context, path string) error {
 }
 
 // alone measures Seal and Open by themselves, in microseconds.
-func alone(ctx context.Context) (sealUS, openUS float64, err error) {
-	sealer, err := newSealer()
-	if err != nil {
-		return 0, 0, err
-	}
+func alone(ctx context.Context, sealer requeststate.Sealer) (sealUS, openUS float64, err error) {
 	const n = 20000
 	opts := func() []requeststate.Binding {
 		call := requeststate.ToolCall("pay", json.RawMessage(arguments))

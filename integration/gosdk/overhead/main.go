@@ -3,11 +3,12 @@
 // Command overhead measures what the middleware for the official Go SDK costs end to end: two-round tool calls over
 // loopback HTTP, without it and with it by turns.
 //
-//	go run ./integration/gosdk/overhead [-pairs 10] [-flows 2000] [-clients 16]
+//	go run ./integration/gosdk/overhead [-pairs 10] [-flows 2000] [-clients 16] [-drawn 4000]
 //
 // The server is a process of its own, so that its CPU time can be told from the clients', who do as little as they
-// can. Each pair runs plain and the variant one after the other, in changing order, and gives one ratio; what is
-// printed is the median of the ratios, and the range of their middle half.
+// can. First one client runs flows one after the other, each of a variant that is drawn at random: the ratios of the
+// median times of a flow. Then many clients run plain and a variant by turns, in changing order: each pair gives one
+// ratio of CPU time and throughput; what is printed is the median of the ratios, and the range of their middle half.
 package main
 
 import (
@@ -15,16 +16,20 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/signal"
 	"slices"
 	"time"
+
+	"github.com/mcp-requeststate/requeststate-go/requeststate"
 )
 
 func main() {
 	pairs := flag.Int("pairs", 10, "pairs of runs")
 	flows := flag.Int("flows", 2000, "flows of one run, of two requests each")
 	clients := flag.Int("clients", 16, "concurrent clients")
+	drawn := flag.Int("drawn", 4000, "flows of each variant, in random order")
 	serving := flag.Bool("server", false, "be the server")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -33,7 +38,7 @@ func main() {
 	if *serving {
 		err = serve(ctx)
 	} else {
-		err = measure(ctx, os.Stdout, *pairs, *flows, *clients)
+		err = measure(ctx, os.Stdout, *drawn, *pairs, *flows, *clients)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "overhead:", err)
@@ -43,25 +48,37 @@ func main() {
 
 // variants are the servers that are compared with plain. Each is a path. Plain itself shows what is noise, and
 // padded, a plain state as long as a token, what the SDK takes for carrying it.
-var variants = []string{"plain", "padded", "sealed", "redeemed"}
+var variants = []string{"plain", "padded", "hmac", "aead", "redeemed"}
 
-func measure(ctx context.Context, out io.Writer, pairs, flows, clients int) error {
+func measure(ctx context.Context, out io.Writer, drawn, pairs, flows, clients int) error {
 	server, err := startServer(ctx)
 	if err != nil {
 		return err
 	}
 	defer server.stop()
-	sealUS, openUS, err := alone(ctx)
+	sealers, err := newSealers()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "seal %.1f µs, open %.1f µs alone; %d pairs of %d flows, %d clients\n",
-		sealUS, openUS, pairs, flows, clients)
+	for name, sealer := range map[string]requeststate.Sealer{"hmac": sealers.hmac, "aead": sealers.aead} {
+		sealUS, openUS, err := alone(ctx, sealer)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%s: seal %.1f µs, open %.1f µs alone\n", name, sealUS, openUS)
+	}
 	for _, variant := range variants { // warm up
 		if _, err := server.run(ctx, variant, flows/4, clients); err != nil {
 			return err
 		}
 	}
+	if err := random(ctx, out, server, drawn); err != nil {
+		return err
+	}
+	if pairs == 0 {
+		return nil
+	}
+	fmt.Fprintf(out, "%d pairs of %d flows, %d clients:\n", pairs, flows, clients)
 	for _, variant := range variants {
 		var cpu, all, throughput, plainUS []float64
 		for i := range pairs {
@@ -76,6 +93,30 @@ func measure(ctx context.Context, out io.Writer, pairs, flows, clients int) erro
 		}
 		fmt.Fprintf(out, "%-8s  CPU × %s, of the server alone × %s; throughput × %s; plain server: %s µs a flow\n",
 			variant, spread(all, "%.3f"), spread(cpu, "%.3f"), spread(throughput, "%.3f"), spread(plainUS, "%.0f"))
+	}
+	return nil
+}
+
+// random runs drawn flows of each variant, in an order that is drawn anew, and prints their median times.
+func random(ctx context.Context, out io.Writer, s *server, drawn int) error {
+	order := make([]int, 0, drawn*(len(variants)+1))
+	for i := range cap(order) {
+		order = append(order, i%(len(variants)+1)) // the last is plain once more, which shows what is noise
+	}
+	rand.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	times := make([][]float64, len(variants)+1)
+	for _, v := range order {
+		start := time.Now()
+		if err := s.flow(ctx, variants[v%len(variants)]); err != nil {
+			return err
+		}
+		times[v] = append(times[v], float64(time.Since(start).Nanoseconds())/1000)
+	}
+	fmt.Fprintf(out, "%d flows of each, one after the other, in random order:\n", drawn)
+	plain := median(times[0])
+	for v, list := range times {
+		fmt.Fprintf(out, "%-8s  × %.3f of plain; %s µs a flow\n", variants[v%len(variants)], median(list)/plain,
+			spread(list, "%.0f"))
 	}
 	return nil
 }
@@ -102,9 +143,13 @@ func pair(
 // cost is what one run took: CPU time of the server, of server and clients together, and time on the clock.
 type cost struct{ cpu, all, wall time.Duration }
 
-func spread(values []float64, format string) string {
+func median(values []float64) float64 {
 	slices.Sort(values)
 	n := len(values)
-	median := (values[n/2] + values[(n-1)/2]) / 2
-	return fmt.Sprintf(format+" ("+format+" to "+format+")", median, values[n/4], values[n-1-n/4])
+	return (values[n/2] + values[(n-1)/2]) / 2
+}
+
+func spread(values []float64, format string) string {
+	m, n := median(values), len(values)
+	return fmt.Sprintf(format+" ("+format+" to "+format+")", m, values[n/4], values[n-1-n/4])
 }

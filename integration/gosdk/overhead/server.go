@@ -17,24 +17,33 @@ import (
 	"github.com/mcp-requeststate/requeststate-go/requeststate"
 	"github.com/mcp-requeststate/requeststate-go/requeststate/aead"
 	"github.com/mcp-requeststate/requeststate-go/requeststate/gosdk"
+	"github.com/mcp-requeststate/requeststate-go/requeststate/hmac"
 	"github.com/mcp-requeststate/requeststate-go/requeststate/replay"
 )
 
-// serve prints its address and serves /plain, /padded, /sealed, /redeemed and /cpu until ctx ends.
+// serve prints its address and serves the variants and /cpu until ctx ends.
 func serve(ctx context.Context) error {
-	sealer, err := newSealer()
+	sealers, err := newSealers()
 	if err != nil {
 		return err
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/plain", handler(false, ""))
-	mux.Handle("/padded", handler(false, strings.Repeat("x", 300)))
-	for path, opts := range map[string][]gosdk.Option{"/sealed": nil, "/redeemed": {gosdk.SingleRedemption("pay")}} {
-		protect, err := gosdk.Middleware(sealer, opts...)
+	mux.Handle("/padded", handler(false, strings.Repeat("x", 200)))
+	for _, v := range []struct {
+		path   string
+		sealer requeststate.Sealer
+		opts   []gosdk.Option
+	}{
+		{"/hmac", sealers.hmac, nil},
+		{"/aead", sealers.aead, nil},
+		{"/redeemed", sealers.hmac, []gosdk.Option{gosdk.SingleRedemption("pay")}},
+	} {
+		protect, err := gosdk.Middleware(v.sealer, v.opts...)
 		if err != nil {
 			return err
 		}
-		mux.Handle(path, handler(opts != nil, "", protect))
+		mux.Handle(v.path, handler(v.opts != nil, "", protect))
 	}
 	mux.HandleFunc("/cpu", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, int64(cpuTime())) })
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -59,20 +68,27 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-func newSealer() (requeststate.Sealer, error) {
+type sealers struct{ hmac, aead requeststate.Sealer }
+
+func newSealers() (s sealers, err error) {
 	key, err := requeststate.GenerateKey()
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	ring, err := requeststate.NewKeyring(key)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	store, err := replay.NewMemory()
 	if err != nil {
-		return nil, err
+		return s, err
 	}
-	return aead.New(ring, requeststate.WithAudience("overhead"), requeststate.WithReplayStore(store))
+	opts := []requeststate.Option{requeststate.WithAudience("overhead"), requeststate.WithReplayStore(store)}
+	if s.hmac, err = hmac.New(ring, opts...); err != nil {
+		return s, err
+	}
+	s.aead, err = aead.New(ring, opts...)
+	return s, err
 }
 
 func handler(redeem bool, padding string, protect ...mcp.Middleware) http.Handler {

@@ -94,7 +94,7 @@ func New(sealer requeststate.Sealer, c Config) (*Guard, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), newTimeout)
 	defer cancel()
 	for _, name := range g.Names() {
-		opts := append(g.bindings(name), g.ttl(name)...)
+		opts := g.ttl(g.bindings(nil, name), name)
 		opts = append(opts, requeststate.Principal("nobody"), requeststate.ToolCall(name, nil))
 		_, err := sealer.Seal(ctx, nil, opts...)
 		if err != nil && !errors.Is(err, requeststate.ErrUnavailable) && ctx.Err() == nil {
@@ -121,20 +121,21 @@ func (g *Guard) Names() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// bindings is the mode of name, as an option of Seal and Open.
-func (g *Guard) bindings(name string) []requeststate.Binding {
+// bindings appends the mode of name, as an option of Seal and Open.
+func (g *Guard) bindings(b []requeststate.Binding, name string) []requeststate.Binding {
 	switch g.uses[name] {
 	case requeststate.UseSingle:
-		return []requeststate.Binding{requeststate.SingleUse()}
+		return append(b, requeststate.SingleUse())
 	case requeststate.UseSingleRedemption:
-		return []requeststate.Binding{requeststate.SingleRedemption()}
+		return append(b, requeststate.SingleRedemption())
 	}
-	return nil
+	return b
 }
 
-func (g *Guard) ttl(name string) []requeststate.Binding {
+// ttl appends the TTL of name, if it has one of its own.
+func (g *Guard) ttl(b []requeststate.Binding, name string) []requeststate.Binding {
 	if d, ok := g.ttls[name]; ok {
-		return []requeststate.Binding{requeststate.TTL(d)}
+		return append(b, requeststate.TTL(d))
 	}
-	return nil
+	return b
 }

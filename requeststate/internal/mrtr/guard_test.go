@@ -28,7 +28,7 @@ func guard(t *testing.T, w *mrtrtest.World, set func(*mrtr.Config)) *mrtr.Guard 
 
 // begin starts a round of a tool call.
 func begin(t *testing.T, g *mrtr.Guard, c mrtr.Call) (*mrtr.Round, context.Context) {
-	c.Method, c.Request = "tools/call", requeststate.ToolCall(c.Name, nil)
+	c.Method, c.Request = "tools/call", func() requeststate.Binding { return requeststate.ToolCall(c.Name, nil) }
 	r, err := g.Begin(t.Context(), c)
 	require.NoError(t, err)
 	return r, mrtr.With(t.Context(), r)

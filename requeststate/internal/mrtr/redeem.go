@@ -66,11 +66,12 @@ func (r *Round) redeem(ctx context.Context, spend func(context.Context, requests
 // own gives a legacy request, whose answers never left the shim, a flow of its own. So it redeems as any other does,
 // once, through the same store or transaction.
 func (r *Round) own(ctx context.Context) error {
-	token, err := r.guard.sealer.Seal(ctx, nil, r.bind...)
+	bind := r.bindings()
+	token, err := r.guard.sealer.Seal(ctx, nil, bind...)
 	if err != nil {
 		return err
 	}
-	r.opened, err = r.guard.sealer.Open(ctx, token, r.bind...)
+	r.opened, err = r.guard.sealer.Open(ctx, token, bind...)
 	return err
 }
 

@@ -18,8 +18,8 @@ type Call struct {
 	Name string
 	// Principal are the parts that name the caller; none: anonymous.
 	Principal []string
-	// Request binds the request.
-	Request requeststate.Binding
+	// Request binds the request. It is asked for only where there is a token, or one to make: most calls have none.
+	Request func() requeststate.Binding
 	// Token is the requestState that came in; empty: none.
 	Token string
 	// Legacy says that the client cannot echo a state and the SDK's shim asks and retries inside this request.
@@ -30,9 +30,9 @@ type Call struct {
 type Round struct {
 	guard  *Guard
 	call   Call
-	bind   []requeststate.Binding
 	mode   requeststate.UseMode
-	opened *requeststate.Opened // nil: no token
+	space  [4]requeststate.Binding // of bindings
+	opened *requeststate.Opened    // nil: no token
 	in     envelope
 
 	mu        sync.Mutex
@@ -50,14 +50,10 @@ type Round struct {
 // Begin opens the token of c, if there is one, and spends it under single use. An error is logged already.
 func (g *Guard) Begin(ctx context.Context, c Call) (*Round, error) {
 	r := &Round{guard: g, call: c, mode: g.uses[c.Name]}
-	r.bind = append(g.bindings(c.Name), c.Request)
-	if len(c.Principal) > 0 {
-		r.bind = append(r.bind, requeststate.Principal(c.Principal...))
-	}
 	if c.Token == "" {
 		return r, nil
 	}
-	in, opened, err := requeststate.OpenJSON[envelope](ctx, g.sealer, c.Token, r.bind...)
+	opened, err := g.sealer.Open(ctx, c.Token, r.bindings()...)
 	if err != nil {
 		g.Refuse(ctx, &c, err)
 		if len(c.Principal) == 0 && !Ours(err) {
@@ -66,15 +62,21 @@ func (g *Guard) Begin(ctx context.Context, c Call) (*Round, error) {
 		}
 		return nil, err
 	}
-	r.opened = opened
-	if in.Version == envelopeVersion {
-		r.in = in
-	}
+	r.opened, r.in = opened, decode(opened.State)
 	return r, nil
 }
 
+// bindings are what every token of the round is bound to.
+func (r *Round) bindings() []requeststate.Binding {
+	b := append(r.guard.bindings(r.space[:0], r.call.Name), r.call.Request())
+	if len(r.call.Principal) > 0 {
+		b = append(b, requeststate.Principal(r.call.Principal...))
+	}
+	return b
+}
+
 // State is the handler's own state of the round before, in plain; empty if there is none.
-func (r *Round) State() string { return r.in.state() }
+func (r *Round) State() string { return r.in.state }
 
 // Filter returns the answers that the token of r asked for, in a map of their own; nil if there are none. kind says
 // what an answer is. The answers are dropped later if the handler finds that they belong to another question.
@@ -84,7 +86,7 @@ func Filter[V any](ctx context.Context, r *Round, answers map[string]V, kind fun
 	}
 	var kept map[string]V
 	for key, answer := range answers {
-		asked, ok := r.in.Asked[key]
+		asked, ok := r.in.asked[key]
 		if !r.guard.AllowUnasked && (!ok || asked != kind(answer)) {
 			continue
 		}
@@ -153,22 +155,20 @@ func (r *Round) seal(ctx context.Context, o Outcome) (string, error) {
 	if r.call.Legacy {
 		return "", errSecondRound
 	}
-	env := envelope{Version: envelopeVersion, Question: r.out.Question, Asked: o.Asked}
+	env := envelope{question: r.out.question, asked: o.Asked, state: o.State}
 	switch {
 	case r.typed && o.State != "":
 		return "", errors.New("the handler called SetState and set a state on its result, too")
 	case r.typed:
-		env.Schema, env.State = r.out.Schema, r.out.State
-	default:
-		env.setState(o.State)
+		env.schema, env.state = r.out.schema, r.out.state
 	}
-	opts := r.guard.ttl(r.call.Name)
+	var opts []requeststate.Binding
 	if r.opened != nil {
-		opts = append(opts, requeststate.Continue(r.opened)) // with the bindings and the mode of the round before
+		opts = append(r.space[:0], requeststate.Continue(r.opened)) // with the bindings and the mode of the round before
 	} else {
-		opts = append(opts, r.bind...)
+		opts = r.bindings()
 	}
-	return requeststate.SealJSON(ctx, r.guard.sealer, env, opts...)
+	return r.guard.sealer.Seal(ctx, env.encode(), r.guard.ttl(opts, r.call.Name)...)
 }
 
 // Abandoned tells the operator about a handler that neither returned nor failed. Call it when the handler panicked.

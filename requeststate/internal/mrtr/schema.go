@@ -3,7 +3,6 @@ package mrtr
 import (
 	"crypto/sha256"
 	"encoding"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -31,7 +30,7 @@ func schemaOf(t reflect.Type) string {
 	}
 	h := sha256.New()
 	describe(h, t, make(map[reflect.Type]bool))
-	name := hex.EncodeToString(h.Sum(nil)[:schemaBytes])
+	name := string(h.Sum(nil)[:schemaBytes])
 	schemas.Store(t, name)
 	return name
 }

@@ -22,7 +22,7 @@ func State[T any](ctx context.Context) (T, bool) {
 	if r.typed {
 		have = &r.out // a legacy client's second run is in the same request
 	}
-	if have.Schema != schemaOf(reflect.TypeFor[T]()) || json.Unmarshal([]byte(have.State), &v) != nil {
+	if have.schema != schemaOf(reflect.TypeFor[T]()) || json.Unmarshal([]byte(have.state), &v) != nil {
 		r.stale()
 		return zero, false
 	}
@@ -41,7 +41,7 @@ func SetState(ctx context.Context, v any) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.out.State, r.out.Schema, r.typed = string(text), schemaOf(reflect.TypeOf(v)), true
+	r.out.state, r.out.schema, r.typed = string(text), schemaOf(reflect.TypeOf(v)), true
 	return nil
 }
 
@@ -55,12 +55,12 @@ func QuestionVersion(ctx context.Context, version string) bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	answered := r.opened != nil && r.in.Question == version
+	answered := r.opened != nil && r.in.question == version
 	if r.opened == nil && r.call.Legacy {
-		answered = r.versioned && r.out.Question == version // the first run of this request asked it
+		answered = r.versioned && r.out.question == version // the first run of this request asked it
 		r.superseded = r.superseded || r.versioned && !answered
 	}
-	r.out.Question, r.versioned = version, true
+	r.out.question, r.versioned = version, true
 	if !answered {
 		r.stale()
 	}

@@ -23,8 +23,11 @@ var tokenAttacks = []Attack{
 	{Name: "tampered", Want: Frozen, Reason: "forged", Run: func(a *Attacker) Response {
 		return a.Retry("plain", flip(a.First("plain"), 60))
 	}},
-	{Name: "suffix", Want: Frozen, Reason: "forged", Run: func(a *Attacker) Response {
-		return a.Retry("plain", a.First("plain")+"-TAMPERED")
+	{Name: "suffix", Want: Frozen, Run: func(a *Attacker) Response {
+		return a.Retry("plain", a.First("plain")+"-TAMPERED") // malformed or forged, as the length has it
+	}},
+	{Name: "suffix that is base64url", Want: Frozen, Reason: "forged", Run: func(a *Attacker) Response {
+		return a.Retry("plain", a.First("plain")+"TAMPERDA")
 	}},
 	{Name: "garbage", Want: Frozen, Reason: "malformed", Run: func(a *Attacker) Response {
 		return a.Retry("plain", "env=production")
@@ -101,8 +104,8 @@ var tokenAttacks = []Attack{
 // sealed is a token made under the server's own keys by another program.
 func (a *Attacker) sealed(tool string, opts ...requeststate.Option) string {
 	s := a.NewSealer(a.T, opts...)
-	envelope := map[string]any{"v": 99, "state": "x", "asked": map[string]any{"confirm": "elicitation/create"}}
-	token, err := requeststate.SealJSON(a.T.Context(), s, envelope,
+	envelope := "\x63\x00\x00\x01\x01\x07confirmx" // an envelope of version 99
+	token, err := s.Seal(a.T.Context(), []byte(envelope),
 		requeststate.Principal(a.User), requeststate.ToolCall(tool, json.RawMessage(arguments)))
 	require.NoError(a.T, err)
 	return token
