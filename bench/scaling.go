@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -97,15 +98,32 @@ func redemptions() subjectOf {
 	u.epoch, err = s.Epoch(ctx)
 	must(err)
 	expires := time.Now().Add(time.Minute)
-	made := make([]string, 1<<22) // ids, made before so that making them takes no part
-	for i := range made {
-		made[i] = u.next(expires).ID
+	// The ids are made before, so that making them takes no part, and are one string, so that the collector has no
+	// millions of them to visit, which it would do on the core that one goroutine leaves free.
+	const ids, size = 1 << 22, 22
+	var b strings.Builder
+	b.Grow(ids * size)
+	for range ids {
+		b.WriteString(u.next(expires).ID)
 	}
-	var n atomic.Uint64 // shared, which costs the two goroutines something
+	all := b.String()
+	// Each goroutine takes ids from a stretch of its own: a counter for all would be what they wait for.
+	type stretch struct{ next, end uint64 }
+	const long = 4096
+	var taken atomic.Uint64
+	own := sync.Pool{New: func() any { return new(stretch) }}
 	template := u.next(expires)
 	consume := func() error {
+		i := own.Get().(*stretch)
+		if i.next == i.end {
+			i.end = taken.Add(long)
+			i.next = i.end - long
+		}
 		use := template
-		use.ID = made[n.Add(1)%uint64(len(made))]
+		at := i.next % ids * size
+		use.ID = all[at : at+size]
+		i.next++
+		own.Put(i)
 		return s.Consume(ctx, use)
 	}
 	return subjectOf{
