@@ -34,7 +34,7 @@ func templatesOf(names []string) (list []template, err error) {
 
 // resourceName is the name that the options may have for uri: its own, or that of a template.
 func (m *middleware) resourceName(uri string) string {
-	if len(m.templates) == 0 || slices.Contains(m.guard.Names(), uri) {
+	if len(m.templates) == 0 || m.guard.Named(uri) {
 		return uri
 	}
 	for _, t := range m.templates {

@@ -87,7 +87,7 @@ func New(sealer requeststate.Sealer, c Config) (*Guard, error) {
 	g := &Guard{sealer: sealer, Config: c}
 	errs := c.errs
 	for _, name := range c.unlisted {
-		if !slices.Contains(g.Names(), name) {
+		if !g.Named(name) {
 			errs = append(errs, fmt.Errorf("%q is unlisted, and no other option names it", name))
 		}
 	}
@@ -97,11 +97,17 @@ func New(sealer requeststate.Sealer, c Config) (*Guard, error) {
 		opts := g.ttl(g.bindings(nil, name), name)
 		opts = append(opts, requeststate.Principal("nobody"), requeststate.ToolCall(name, nil))
 		_, err := sealer.Seal(ctx, nil, opts...)
-		if err != nil && !errors.Is(err, requeststate.ErrUnavailable) && ctx.Err() == nil {
+		if err != nil && !errors.Is(err, requeststate.ErrUnavailable) {
 			errs = append(errs, fmt.Errorf("%q: %w", name, err))
 		}
 	}
 	return g, errors.Join(errs...)
+}
+
+// Named reports whether an option names name.
+func (g *Guard) Named(name string) bool {
+	_, ttl := g.ttls[name]
+	return ttl || g.uses[name] != 0
 }
 
 // Listed are the names that the adapter checks to exist.
