@@ -60,7 +60,7 @@ func (c *Config) SetTTL(d time.Duration, names ...string) {
 // SetUnlisted takes names out of those that the adapter looks for on the server.
 func (c *Config) SetUnlisted(names ...string) {
 	if len(names) == 0 {
-		c.errs = append(c.errs, errors.New("Unlisted of no names"))
+		c.errs = append(c.errs, errors.New("no names are unlisted: name the tools, prompts or resources"))
 	}
 	c.unlisted = append(c.unlisted, names...)
 }
