@@ -76,9 +76,12 @@ var mutations = []mutation{
 	{"memory: epoch", pkg + "replay/memory.go", "use.Epoch != m.epoch", "len(use.Epoch) != len(m.epoch)"},
 	{"memory: horizon", pkg + "replay/shard.go", "if e.exp <= s.horizon {", "if false {"},
 	{"memory: the horizon rises", pkg + "replay/shard.go", "s.horizon = max(s.horizon, e.exp)", ""},
-	{"memory: full refuses", pkg + "replay/shard.go", "if s.count >= limit {\n\t\treturn errFull", "if false {\n\t\treturn errFull"},
+	{"memory: full refuses", pkg + "replay/shard.go", "if len(s.entries) >= limit {\n\t\treturn errFull", "if false {\n\t\treturn errFull"},
 	{"memory: attempt", pkg + "replay/shard.go", "if known.attempt == e.attempt {", "if true {"},
 	{"memory: other attempt", pkg + "replay/shard.go", "if known.attempt == e.attempt {", "if false {"},
+	{"memory: the whole id", pkg + "replay/shard.go", "known.id == e.id && known.id2 == e.id2", "known.id2>>31 == e.id2>>31"},
+	{"memory: another place", pkg + "replay/shard.go", "case at&^placeMask == mark:", "case at == mark|1:"},
+	{"memory: live ids stay", pkg + "replay/shard.go", "if e.exp > cutoff {\n\t\t\ts.insert(e)", "if e.exp > cutoff+1 {\n\t\t\ts.insert(e)"},
 	{"memory: cancelled", pkg + "replay/memory.go", "if err := ctx.Err(); err != nil {\n\t\treturn requeststate.Unavailable(err)", "if err := ctx.Err(); false {\n\t\treturn requeststate.Unavailable(err)"},
 	{"child: iat not before its parent's", pkg + "sealer.go", "c.IssuedAt = max(now, o.prev.claims.IssuedAt)", "c.IssuedAt = now"},
 	// Misuse that would weaken a sealer in silence.

@@ -24,8 +24,8 @@ func TestSubjects(t *testing.T) {
 		assert.True(t, s.floor == "" || names[s.floor], s.name)
 	}
 	var out bytes.Buffer
-	(&plan{rounds: 1, slice: time.Millisecond, folder: "node", sizes: []int{10_000}}).run(&out)
-	for _, part := range []string{"| rs1h. (hmac.New) |", "TypeScript SDK", "## Two goroutines", "| 1 MiB |", "| 10000 |"} {
+	(&plan{rounds: 1, slice: time.Millisecond, folder: "node", sizes: []size{{10_000, 2}}}).run(&out)
+	for _, part := range []string{"| rs1h. (hmac.New) |", "TypeScript SDK", "## Two goroutines", "| 1 MiB |", "| 10000 | 2 |"} {
 		assert.Contains(t, out.String(), part)
 	}
 }

@@ -18,9 +18,9 @@ func main() {
 	flag.Parse()
 	heap := make([]byte, 64<<20) // what a server holds: with next to nothing on the heap, the collector would run all the time
 	defer runtime.KeepAlive(heap)
-	plan := plan{rounds: *rounds, slice: *slice, folder: filepath.Join("bench", "node"), sizes: []int{1_000_000}}
+	plan := plan{rounds: *rounds, slice: *slice, folder: filepath.Join("bench", "node"), sizes: []size{{1_000_000, 5}}}
 	if *large {
-		plan.sizes = append(plan.sizes, 10_000_000)
+		plan.sizes = append(plan.sizes, size{10_000_000, 3})
 	}
 	var report bytes.Buffer
 	plan.run(&report)
@@ -35,7 +35,7 @@ type plan struct {
 	rounds int
 	slice  time.Duration
 	folder string // of the TypeScript case
-	sizes  []int  // of the memory store
+	sizes  []size // of the memory store
 }
 
 func (p *plan) run(out *bytes.Buffer) {
@@ -46,6 +46,7 @@ func (p *plan) run(out *bytes.Buffer) {
 	}
 	rows := p.measure(cases)
 	p.formats(out, rows)
+	rust(out, rows)
 	if err != nil {
 		fmt.Fprintf(out, "\nThe TypeScript SDK's codec was not measured: %v.\n", err)
 	}

@@ -39,10 +39,12 @@ func must(err error) {
 	}
 }
 
+const oursHMAC = "rs1h. (hmac.New)"
+
 // subjects are all cases, ours after the floor that each is measured against.
 func subjects() []subjectOf {
 	return []subjectOf{
-		floorHMAC(), ours("rs1h. (hmac.New)", "floor HMAC", hmac.New),
+		rawFloor(), floorHMAC(), ours(oursHMAC, "floor HMAC", hmac.New),
 		floorXAES(), ours("rs1x. (aead.New)", "floor XAES-256-GCM", aead.New),
 		floorXChaCha(), ours("rs1c. (XChaCha20-Poly1305)", "floor XChaCha20-Poly1305", aead.NewXChaCha20Poly1305),
 		joseJWS(), ours("JWS (jose.NewJWS)", "go-jose JWS HS256", jose.NewJWS),

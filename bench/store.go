@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,25 +16,54 @@ import (
 	"github.com/mcp-requeststate/requeststate-go/requeststate/replay"
 )
 
+// A size is how many ids a store is filled with, and how often.
+type size struct{ ids, runs int }
+
 // stores measures the memory store beside a sync.Map that keeps the expiry of each id and forgets nothing.
-func stores(out *bytes.Buffer, sizes []int) {
-	fmt.Fprintf(out, "\n## The memory store\n\nRedemptions of new ids, one goroutine; the worst call is the longest of as many that\n"+
-		"came while all of the ids expired, beside the longest pause of a loop of the same length that calls nothing: what the machine does to any program.\n\n")
-	fmt.Fprintf(out, "| live ids | ns a redemption | bytes an id | worst call | over 1 ms | worst pause | over 1 ms | sync.Map ns | sync.Map bytes |\n"+
-		"|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
-	for _, n := range sizes {
-		ns, size, calls := memory(n)
-		var pauses longest
-		u := uses{}
-		for range n {
-			_ = u.next(time.Time{})
-			began := time.Now()
-			pauses.add(time.Since(began))
+func stores(out *bytes.Buffer, sizes []size) {
+	fmt.Fprintf(out, "\n## The memory store\n\nRedemptions of new ids, one goroutine: medians of some runs, with the middle half. The worst call is the longest of\n"+
+		"as many that came while all of the ids expired, beside the longest pause of a loop of the same length that calls nothing, which is what the machine\n"+
+		"does to any program; in brackets, the least and the most of all runs.\n\n")
+	fmt.Fprintf(out, "| live ids | runs | ns a redemption | bytes an id | worst call | calls over 1 ms | worst pause | pauses over 1 ms | sync.Map ns | sync.Map bytes |\n"+
+		"|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	for _, size := range sizes {
+		var ns, bytes, calls, pauses, mapNS, mapBytes []float64
+		longCalls, longPauses := 0, 0
+		for range size.runs {
+			n, b, call := memory(size.ids)
+			ns, bytes, calls = append(ns, n), append(bytes, b), append(calls, call.worst.Seconds()*1000)
+			longCalls += call.over
+			pause := idle(size.ids)
+			pauses = append(pauses, pause.worst.Seconds()*1000)
+			longPauses += pause.over
+			n, b = syncMap(size.ids)
+			mapNS, mapBytes = append(mapNS, n), append(mapBytes, b)
 		}
-		mapNS, mapSize := syncMap(n)
-		fmt.Fprintf(out, "| %d | %.0f | %.0f | %v | %d | %v | %d | %.0f | %.0f |\n", n, ns, size,
-			calls.worst.Round(time.Microsecond), calls.over, pauses.worst.Round(time.Microsecond), pauses.over, mapNS, mapSize)
+		fmt.Fprintf(out, "| %d | %d | %s | %s | %s | %d | %s | %d | %s | %s |\n", size.ids, size.runs, spread("%.0f", ns), middle("%.0f", bytes),
+			extent("%.2f ms", calls), longCalls, extent("%.2f ms", pauses), longPauses, spread("%.0f", mapNS), middle("%.0f", mapBytes))
 	}
+}
+
+// middle is the median.
+func middle(format string, v []float64) string {
+	_, m, _ := quartiles(v)
+	return fmt.Sprintf(format, m)
+}
+
+// extent is the median with the least and the most.
+func extent(format string, v []float64) string {
+	return fmt.Sprintf(format+" ("+format+" to "+format+")", slices.Sorted(slices.Values(v))[len(v)/2], slices.Min(v), slices.Max(v))
+}
+
+// idle is what the machine does to a loop that calls nothing.
+func idle(n int) (pauses longest) {
+	u := uses{}
+	for range n {
+		_ = u.next(time.Time{})
+		began := time.Now()
+		pauses.add(time.Since(began))
+	}
+	return pauses
 }
 
 // uses makes uses that differ in their ids. Making one takes no part in the times.

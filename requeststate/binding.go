@@ -14,14 +14,11 @@ import (
 // A Binding ties a token to something. It is given to Seal and to Open alike: what Seal bound Open must be told, and the
 // reverse, or the token is rejected. The zero Binding is an error.
 //
-// It is a struct, and options of both calls are this one type, so that a call's options cost one allocation at most.
+// It is a small struct, and options of both calls are this one type, so that a call's options cost one allocation at most.
 type Binding struct {
 	kind   optionKind
-	digest [32]byte           // principal, request
-	ttl    time.Duration      // TTL
-	prev   *Opened            // Continue
-	decode func([]byte) error // decoding, of OpenJSON
-	err    error
+	digest [32]byte // principal, request
+	value  any      // of the other kinds; an error, of any kind, if the option was given something wrong
 }
 
 type (
@@ -59,11 +56,11 @@ const labelPrincipalDigest = "mcp-requeststate v1 principal\x00"
 // Spec: Multi Round-Trip Requests, server requirements (2026-07-28): the state SHOULD include the authenticated principal.
 func Principal(parts ...string) Binding {
 	if len(parts) == 0 {
-		return Binding{kind: kindPrincipal, err: errors.New("requeststate: Principal without parts; AllowAnonymous is the way to have none")}
+		return Binding{kind: kindPrincipal, value: errors.New("requeststate: Principal without parts; AllowAnonymous is the way to have none")}
 	}
 	for _, part := range parts {
 		if part == "" {
-			return Binding{kind: kindPrincipal, err: errors.New("requeststate: Principal with an empty part")}
+			return Binding{kind: kindPrincipal, value: errors.New("requeststate: Principal with an empty part")}
 		}
 	}
 	var stack [256]byte
@@ -111,10 +108,11 @@ func ResourceRead(uri string) Binding {
 }
 
 func request(digest [32]byte, err error) Binding {
+	b := Binding{kind: kindRequest, digest: digest}
 	if err != nil {
-		err = fmt.Errorf("requeststate: request: %w", err)
+		b.value = fmt.Errorf("requeststate: request: %w", err)
 	}
-	return Binding{kind: kindRequest, digest: digest, err: err}
+	return b
 }
 
 // SingleUse makes every token of the flow good for one Open: the Open that accepts it spends it. A reply that is lost after
@@ -129,17 +127,16 @@ func SingleRedemption() Binding { return Binding{kind: kindSingleRedemption} }
 
 // TTL sets how long this token is valid: whole seconds, 1 s up to the sealer's maximum ([WithMaxTTL]). The flow's deadline
 // ([WithFlowTTL]) may end it earlier.
-func TTL(d time.Duration) SealOption { return Binding{kind: kindTTL, ttl: d} }
+func TTL(d time.Duration) SealOption { return Binding{kind: kindTTL, value: d} }
 
 // Continue makes the token the next round of prev's flow: same bindings (naming another is an error), same mode, same
 // deadline. It is an error if prev is nil, was redeemed, or belongs to another sealer; if the flow has had 16 rounds; and
 // under SingleUse if prev was continued before. A flow whose deadline has passed is [ErrExpired].
 func Continue(prev *Opened) SealOption {
-	b := Binding{kind: kindContinue, prev: prev}
 	if prev == nil {
-		b.err = errors.New("requeststate: Continue(nil): keep the Opened of the round before")
+		return Binding{kind: kindContinue, value: errors.New("requeststate: Continue(nil): keep the Opened of the round before")}
 	}
-	return b
+	return Binding{kind: kindContinue, value: prev}
 }
 
 // call is the options of one Seal or Open.
@@ -164,24 +161,25 @@ func resolve(opts []Binding) (c call, err error) {
 			return c, fmt.Errorf("requeststate: option %s given twice", kindNames[o.kind])
 		}
 		c.set[o.kind] = true
-		if o.err != nil && o.kind != kindRequest {
-			return c, o.err
+		wrong, _ := o.value.(error)
+		if wrong != nil && o.kind != kindRequest {
+			return c, wrong
 		}
 		switch o.kind {
 		case kindPrincipal:
 			c.principal = &o.digest
 		case kindRequest:
-			c.request, c.requestErr = &o.digest, o.err
+			c.request, c.requestErr = &o.digest, wrong
 		case kindSingleUse:
 			c.use = UseSingle
 		case kindSingleRedemption:
 			c.use = UseSingleRedemption
 		case kindTTL:
-			c.ttl = o.ttl
+			c.ttl = o.value.(time.Duration)
 		case kindContinue:
-			c.prev = o.prev
+			c.prev = o.value.(*Opened)
 		case kindDecode:
-			c.decode = o.decode
+			c.decode = o.value.(func([]byte) error)
 		}
 	}
 	if c.set[kindSingleUse] && c.set[kindSingleRedemption] {

@@ -25,7 +25,7 @@ func OpenJSON[T any](ctx context.Context, s Sealer, token string, opts ...OpenOp
 		}
 		return nil
 	}
-	opened, err := s.Open(ctx, token, append(opts[:len(opts):len(opts)], Binding{kind: kindDecode, decode: decode})...)
+	opened, err := s.Open(ctx, token, append(opts[:len(opts):len(opts)], Binding{kind: kindDecode, value: decode})...)
 	if err != nil {
 		return zero, nil, err
 	}

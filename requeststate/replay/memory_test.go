@@ -61,7 +61,7 @@ func TestMemoryChurn(t *testing.T) {
 
 // A full store refuses what is new, keeps what it has, and takes new ids again once old ones have expired.
 func TestMemoryFull(t *testing.T) {
-	for _, capacity := range []int{1, 10, 1000, 5000} {
+	for _, capacity := range []int{1, 10, 1000, 2047, 2048, 5000} {
 		clock := &at{}
 		clock.unix.Store(1_800_000_000)
 		m := newMemory(t, replay.WithCapacity(capacity), replay.WithClock(clock.now))
@@ -79,7 +79,7 @@ func TestMemoryFull(t *testing.T) {
 			}
 		}
 		require.GreaterOrEqual(t, len(held), capacity)
-		require.LessOrEqual(t, m.Len(), capacity*13/10+1)
+		require.LessOrEqual(t, m.Len(), capacity*12/10+1)
 		require.Positive(t, full)
 		for _, u := range held {
 			u.Attempt = rand.Text()
@@ -111,16 +111,53 @@ func TestMemorySweep(t *testing.T) {
 	clock := &at{}
 	clock.unix.Store(1_800_000_000)
 	m := newMemory(t, replay.WithClock(clock.now))
-	for range 5000 {
-		require.NoError(t, m.Consume(t.Context(), use(m, clock.now().Add(time.Minute))))
+	for i := range 5000 {
+		require.NoError(t, m.Consume(t.Context(), use(m, clock.now().Add(time.Duration(59+i%2)*time.Second))))
 	}
 	require.Equal(t, 5000, m.Len())
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	clock.unix.Add(121)
+	clock.unix.Add(118)
+	require.NoError(t, m.Sweep(t.Context()))
+	require.Equal(t, 5000, m.Len(), "the earlier ones expired 59 seconds ago")
+	clock.unix.Add(1)
+	require.NoError(t, m.Sweep(t.Context()))
+	require.Equal(t, 2500, m.Len(), "a minute ago: these may go, and no other")
+	clock.unix.Add(1)
 	require.ErrorIs(t, m.Sweep(cancelled), context.Canceled)
 	require.NoError(t, m.Sweep(t.Context()))
 	require.Zero(t, m.Len())
+}
+
+// Under steady traffic ids that expire make room in place.
+func TestMemoryAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Log("the race detector allocates; nothing is counted")
+		return
+	}
+	clock := &at{}
+	clock.unix.Store(1_800_000_000)
+	m := newMemory(t, replay.WithCapacity(2000), replay.WithClock(clock.now))
+	u := use(m, time.Time{})
+	ids := make([]string, 30_000)
+	for i := range ids {
+		ids[i] = rand.Text()
+	}
+	ctx, n := t.Context(), 0
+	spend := func() { // ten a second, of which each is kept for a hundred: a thousand at a time
+		for range 10_000 {
+			if n%10 == 0 {
+				clock.unix.Add(1)
+			}
+			u.ID, u.ExpiresAt = ids[n], time.Unix(clock.unix.Load()+40, 0)
+			n++
+			if err := m.Consume(ctx, u); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	spend() // until its room is what it needs
+	require.Zero(t, testing.AllocsPerRun(1, spend))
 }
 
 func TestMemoryOptions(t *testing.T) {

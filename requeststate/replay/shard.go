@@ -3,6 +3,7 @@ package replay
 import (
 	"hash/maphash"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -54,86 +55,109 @@ func cutoff(now time.Time) uint32 {
 	return uint32(min(max(now.Unix()-margin, 0), math.MaxUint32-1))
 }
 
-// A shard is the part of a store that one lock protects: an open-addressing table with linear probing. Nothing is ever
-// deleted from a table. When it is full, what has not expired moves to a new one of the right size, larger or smaller.
-type shard struct {
+// A shard is the part of a store that one lock protects. Its entries lie in the order they came, and a small table with
+// linear probing says where each one is: a new id, which is the usual one, reads one line of that table and writes
+// behind the entry before it, and touches none of the older entries. Nothing is ever deleted alone. When there is no
+// room, what has not expired moves together.
+type shard struct { // 64 bytes, so that neighbours share no cache line
 	mu      sync.Mutex
-	slots   []entry
-	count   int     // entries in slots
-	room    int     // entries that slots may hold
-	oldest  uint32  // least exp in slots, if there is one
-	horizon uint32  // greatest exp ever forgotten
-	_       [8]byte // to 64 bytes, so that neighbours share no cache line
+	entries []entry  // never grows by itself
+	index   []uint16 // a mark of the id and a place in entries, from 1; zero: empty
+	oldest  uint32   // least exp in entries, if there is one
+	horizon uint32   // greatest exp ever forgotten
 }
+
+const (
+	placeBits = 11               // a shard holds fewer than 2,048 entries
+	placeMask = 1<<placeBits - 1 // the other five bits are the mark, which keeps most strangers' entries from being read
+)
 
 // consume is [Memory.Consume] after the checks that need no state.
 func (s *shard) consume(e entry, limit int, now func() time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.count > 0 {
-		if known := s.slot(e); known.exp != 0 {
-			if known.attempt == e.attempt {
-				return nil // a retry inside the call that spent it
-			}
-			return requeststate.ErrConsumed
+	if known := s.find(e); known != nil {
+		if known.attempt == e.attempt {
+			return nil // a retry inside the call that spent it
 		}
+		return requeststate.ErrConsumed
 	}
-	if s.count >= s.room {
-		s.rebuild(cutoff(now()), limit)
+	if len(s.entries) == min(cap(s.entries), limit) {
+		s.rebuild(cutoff(now()), limit, cap(s.entries)/2)
 	}
 	// After cleaning, because that moves the horizon. The id is unknown; if it may have been known and forgotten, nobody
 	// can say whether it was spent.
 	if e.exp <= s.horizon {
 		return requeststate.ErrStale
 	}
-	if s.count >= limit {
+	if len(s.entries) >= limit {
 		return errFull
 	}
 	s.insert(e)
 	return nil
 }
 
-// slot returns the slot that holds e's id or, if there is none, the empty one where it belongs. The table is never quite
-// full, so the search ends.
-func (s *shard) slot(e entry) *entry {
-	n := uint64(len(s.slots))
-	for i := uint64(e.id2) * n >> 32; ; i++ {
-		if i == n {
+// find returns the entry with e's id, or nil.
+func (s *shard) find(e entry) *entry {
+	if len(s.entries) == 0 {
+		return nil
+	}
+	mark := uint16(e.id2) &^ placeMask
+	for i := s.start(e); ; i++ { // at most half of the index is taken, so the search ends
+		if i == len(s.index) {
 			i = 0
 		}
-		known := &s.slots[i]
-		if known.exp == 0 || known.id == e.id && known.id2 == e.id2 {
-			return known
+		switch at := s.index[i]; {
+		case at == 0:
+			return nil
+		case at&^placeMask == mark:
+			if known := &s.entries[at&placeMask-1]; known.id == e.id && known.id2 == e.id2 {
+				return known
+			}
 		}
 	}
 }
 
+// start is where in the index the search for e begins. It goes by the upper bits of id2; the mark is of lower ones, and the
+// shard was chosen by id.
+func (s *shard) start(e entry) int { return int(uint64(e.id2) * uint64(len(s.index)) >> 32) }
+
+// insert adds e, which is not there and has room.
 func (s *shard) insert(e entry) {
-	*s.slot(e) = e
-	if s.count == 0 || e.exp < s.oldest {
+	if len(s.entries) == 0 || e.exp < s.oldest {
 		s.oldest = e.exp
 	}
-	s.count++
+	s.entries = append(s.entries, e)
+	i := s.start(e)
+	for s.index[i] != 0 {
+		if i++; i == len(s.index) {
+			i = 0
+		}
+	}
+	s.index[i] = uint16(e.id2)&^placeMask | uint16(len(s.entries))
 }
 
-// rebuild forgets the entries that expired by cutoff and moves the others to a table with room for two fifths more, up to
-// limit. It is the only place that forgets, and it raises the horizon over all that it forgets.
-func (s *shard) rebuild(cutoff uint32, limit int) {
-	if s.count >= limit && s.oldest > cutoff {
+// rebuild forgets the entries that expired by cutoff and makes room for half as many more as are left, at least for least, and
+// never for more than limit in all. It is the only place that forgets, and it raises the horizon over all that it
+// forgets.
+func (s *shard) rebuild(cutoff uint32, limit, least int) {
+	if len(s.entries) >= limit && s.oldest > cutoff {
 		return // nothing to forget and no right to grow: a full store must not cost a copy for each refusal
 	}
 	live := 0
-	for i := range s.slots {
-		if s.slots[i].exp > cutoff {
+	for i := range s.entries {
+		if s.entries[i].exp > cutoff {
 			live++
 		}
 	}
-	old := s.slots
-	// Between 1/2 and 7/10 of a table's slots are taken, 34 to 48 bytes for each id. Fuller tables would be smaller and
-	// slower: a search for a new id passes the whole run of taken slots, line of memory by line.
-	s.slots = make([]entry, min(max(8, live*2), limit*10/7+1))
-	s.room = min(len(s.slots)*7/10, limit)
-	s.count = 0
+	old := s.entries
+	s.entries = old[:0] // in place, unless the room is to change
+	if room := min(max(live+live/2, least, 4), limit); room > cap(old) || room <= cap(old)/2 {
+		s.entries = slices.Grow([]entry(nil), room) // perhaps some more than that
+		s.index = make([]uint16, 2*min(cap(s.entries), limit))
+	} else {
+		clear(s.index)
+	}
 	for _, e := range old {
 		if e.exp > cutoff {
 			s.insert(e)
@@ -143,17 +167,17 @@ func (s *shard) rebuild(cutoff uint32, limit int) {
 	}
 }
 
-// sweep rebuilds the table if something in it has expired.
+// sweep rebuilds the shard with as little room as it needs, if something in it has expired.
 func (s *shard) sweep(cutoff uint32, limit int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.count > 0 && s.oldest <= cutoff {
-		s.rebuild(cutoff, limit)
+	if len(s.entries) > 0 && s.oldest <= cutoff {
+		s.rebuild(cutoff, limit, 0)
 	}
 }
 
 func (s *shard) len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.count
+	return len(s.entries)
 }

@@ -5,10 +5,11 @@
 //
 //	go run ./integration/gosdk/overhead [-pairs 10] [-flows 2000] [-clients 16] [-drawn 4000]
 //
-// The server is a process of its own, so that its CPU time can be told from the clients', who do as little as they
-// can. First one client runs flows one after the other, each of a variant that is drawn at random: the ratios of the
-// median times of a flow. Then many clients run plain and a variant by turns, in changing order: each pair gives one
-// ratio of CPU time and throughput; what is printed is the median of the ratios, and the range of their middle half.
+// The server is a process of its own, so that its CPU time can be told from the clients'. First one client runs flows
+// one after the other, each of a variant that is drawn at random: the ratios of the median times of a flow, once with
+// the SDK's own client, which is what a caller sees, and once with one that does as little as it can. Then many of the latter
+// run plain and a variant by turns, in changing order: each pair gives one ratio of CPU time and throughput; what is printed is the
+// median of the ratios, and the range of their middle half.
 package main
 
 import (
@@ -72,8 +73,18 @@ func measure(ctx context.Context, out io.Writer, drawn, pairs, flows, clients in
 			return err
 		}
 	}
-	if err := random(ctx, out, server, drawn); err != nil {
+	sdkFlow, stop, err := server.sdkFlow(ctx)
+	if err != nil {
 		return err
+	}
+	defer stop()
+	for _, c := range []struct {
+		name string
+		flow func(context.Context, string) error
+	}{{"the SDK's own client", sdkFlow}, {"a client that does as little as it can", server.flow}} {
+		if err := random(ctx, out, c.name, c.flow, drawn); err != nil {
+			return err
+		}
 	}
 	if pairs == 0 {
 		return nil
@@ -98,7 +109,7 @@ func measure(ctx context.Context, out io.Writer, drawn, pairs, flows, clients in
 }
 
 // random runs drawn flows of each variant, in an order that is drawn anew, and prints their median times.
-func random(ctx context.Context, out io.Writer, s *server, drawn int) error {
+func random(ctx context.Context, out io.Writer, client string, flow func(context.Context, string) error, drawn int) error {
 	order := make([]int, 0, drawn*(len(variants)+1))
 	for i := range cap(order) {
 		order = append(order, i%(len(variants)+1)) // the last is plain once more, which shows what is noise
@@ -107,12 +118,12 @@ func random(ctx context.Context, out io.Writer, s *server, drawn int) error {
 	times := make([][]float64, len(variants)+1)
 	for _, v := range order {
 		start := time.Now()
-		if err := s.flow(ctx, variants[v%len(variants)]); err != nil {
+		if err := flow(ctx, variants[v%len(variants)]); err != nil {
 			return err
 		}
 		times[v] = append(times[v], float64(time.Since(start).Nanoseconds())/1000)
 	}
-	fmt.Fprintf(out, "%d flows of each, one after the other, in random order:\n", drawn)
+	fmt.Fprintf(out, "%d flows of each, one after the other, in random order, %s:\n", drawn, client)
 	plain := median(times[0])
 	for v, list := range times {
 		fmt.Fprintf(out, "%-8s  × %.3f of plain; %s µs a flow\n", variants[v%len(variants)], median(list)/plain,
