@@ -31,7 +31,7 @@ var errFull = requeststate.Unavailable(errors.New("replay: memory store is full 
 // forgets all: the random epoch changes with it, so tokens of the time before are refused as stale and none is spent
 // again. Two processes with a Memory each refuse each other's tokens for the same reason; replicas need a shared store.
 //
-// It takes 28 to 42 bytes per remembered id, in tables that follow the number of ids up and down, and 64 bytes per 1,024
+// It takes 30 to 40 bytes per remembered id, in tables that follow the number of ids up and down, and 64 bytes per 1,024
 // ids of capacity from the start. It starts no goroutine; a call does a bounded amount of cleaning, of one shard at the
 // most, and no lock is shared by all callers.
 type Memory struct {
