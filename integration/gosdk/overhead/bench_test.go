@@ -20,7 +20,7 @@ func BenchmarkFlow(b *testing.B) {
 		b.Fatal(err)
 	}
 	handlers := map[string]http.Handler{"plain": handler(false, "")}
-	for name, opts := range map[string][]gosdk.Option{"sealed": nil, "redeemed": {gosdk.SingleRedemption("pay")}} {
+	for name, opts := range map[string][]gosdk.Option{"sealed": nil, "redeemed": {gosdk.SingleRedemption("deploy")}} {
 		protect, err := gosdk.Middleware(sealers.hmac, opts...)
 		if err != nil {
 			b.Fatal(err)
@@ -52,7 +52,7 @@ func flowOf(b *testing.B, h http.Handler) {
 		b.Fatal(err)
 	}
 	text := post(fmt.Sprintf(retryFormat, first, asked.Result.RequestState))
-	if !bytes.Contains(text, []byte("paid")) {
+	if !bytes.Contains(text, []byte("deployed")) {
 		b.Fatalf("%s", text)
 	}
 }

@@ -36,11 +36,11 @@ func (s *server) sdkFlow(ctx context.Context) (flow func(context.Context, string
 		}
 	}
 	return func(ctx context.Context, variant string) error {
-		res, err := sessions[variant].CallTool(ctx, &mcp.CallToolParams{Name: "pay", Arguments: json.RawMessage(arguments)})
+		res, err := sessions[variant].CallTool(ctx, &mcp.CallToolParams{Name: "deploy", Arguments: json.RawMessage(arguments)})
 		if err != nil {
 			return fmt.Errorf("%s: %w", variant, err)
 		}
-		if text, ok := res.Content[0].(*mcp.TextContent); !ok || text.Text != "paid" {
+		if text, ok := res.Content[0].(*mcp.TextContent); !ok || text.Text != "deployed" {
 			return fmt.Errorf("%s: %+v", variant, res)
 		}
 		return nil

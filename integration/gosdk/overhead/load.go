@@ -129,16 +129,22 @@ func (s *server) do(ctx context.Context, method, path string, body []byte) ([]by
 
 var headers = map[string]string{
 	"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer alice",
-	"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "pay",
+	"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "deploy",
 }
 
 const (
 	first = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{` +
 		`"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 		`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}},` +
-		`"name":"pay","arguments":` + arguments
+		`"name":"deploy","arguments":` + arguments
 	retryFormat = `%s,"requestState":%q,"inputResponses":{"confirm":{"action":"accept","content":{}}}}}`
-	arguments   = `{"payee":"DE89 3704 0044 0532 0130 00","amount":12500,"note":"rent of May"}`
+)
+
+// The job of the benchmarks: a state of 64 bytes and 200 of arguments.
+const (
+	state     = `{"step":"confirm","env":"production","nonce":"0123456789abcdef"}`
+	arguments = `{"service":"checkout","version":"2026.7.28","env":"production","replicas":12,` +
+		`"regions":["eu-west-1","us-east-1"],"canary":{"percent":5,"minutes":30},"notify":true,"ticket":"OPS-48213","dry_run":false}`
 )
 
 // flow is a first call and its retry.
@@ -155,7 +161,7 @@ func (s *server) flow(ctx context.Context, path string) error {
 	if text, err = s.do(ctx, http.MethodPost, "/"+path, []byte(retry)); err != nil {
 		return err
 	}
-	if !bytes.Contains(text, []byte("paid")) {
+	if !bytes.Contains(text, []byte("deployed")) {
 		return fmt.Errorf("retry: %s", text)
 	}
 	return nil
@@ -165,14 +171,13 @@ func (s *server) flow(ctx context.Context, path string) error {
 func alone(ctx context.Context, sealer requeststate.Sealer) (sealUS, openUS float64, err error) {
 	const n = 20000
 	opts := func() []requeststate.Binding {
-		call := requeststate.ToolCall("pay", json.RawMessage(arguments))
+		call := requeststate.ToolCall("deploy", json.RawMessage(arguments))
 		return []requeststate.Binding{requeststate.Principal("alice"), call}
 	}
-	state := []byte(`{"step":1,"payee":"DE89 3704 0044 0532 0130 00","amount":12500}`)
 	var token string
 	start := time.Now()
 	for range n {
-		if token, err = sealer.Seal(ctx, state, opts()...); err != nil {
+		if token, err = sealer.Seal(ctx, []byte(state), opts()...); err != nil {
 			return 0, 0, err
 		}
 	}

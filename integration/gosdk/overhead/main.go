@@ -17,6 +17,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/signal"
@@ -108,11 +109,12 @@ func measure(ctx context.Context, out io.Writer, drawn, pairs, flows, clients in
 	return nil
 }
 
-// random runs drawn flows of each variant, in an order that is drawn anew, and prints their median times.
+// random runs drawn flows of each variant, in an order that is drawn anew, and prints their median times, each as a ratio to
+// the median of plain and of plain once more together. The two apart from 1 show what is noise.
 func random(ctx context.Context, out io.Writer, client string, flow func(context.Context, string) error, drawn int) error {
 	order := make([]int, 0, drawn*(len(variants)+1))
 	for i := range cap(order) {
-		order = append(order, i%(len(variants)+1)) // the last is plain once more, which shows what is noise
+		order = append(order, i%(len(variants)+1)) // the last is plain once more
 	}
 	rand.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	times := make([][]float64, len(variants)+1)
@@ -124,12 +126,21 @@ func random(ctx context.Context, out io.Writer, client string, flow func(context
 		times[v] = append(times[v], float64(time.Since(start).Nanoseconds())/1000)
 	}
 	fmt.Fprintf(out, "%d flows of each, one after the other, in random order, %s:\n", drawn, client)
-	plain := median(times[0])
+	plain := slices.Concat(times[0], times[len(variants)])
 	for v, list := range times {
-		fmt.Fprintf(out, "%-8s  × %.3f of plain; %s µs a flow\n", variants[v%len(variants)], median(list)/plain,
-			spread(list, "%.0f"))
+		fmt.Fprintf(out, "%-8s  × %.3f of plain ± %.3f; %s µs a flow\n", variants[v%len(variants)],
+			median(list)/median(plain), math.Hypot(doubt(list), doubt(plain))/median(plain), spread(list, "%.0f"))
 	}
 	return nil
+}
+
+// doubt is how far the median of as many flows may be off by chance, in 95 of 100 runs: half the distance of the values that
+// stand √n before and behind it.
+func doubt(values []float64) float64 {
+	slices.Sort(values)
+	n := len(values)
+	k := int(math.Sqrt(float64(n)))
+	return (values[min(n-1, n/2+k)] - values[max(0, n/2-k)]) / 2
 }
 
 // pair runs plain and the variant, the variant first if turned.

@@ -37,7 +37,7 @@ func serve(ctx context.Context) error {
 	}{
 		{"/hmac", sealers.hmac, nil},
 		{"/aead", sealers.aead, nil},
-		{"/redeemed", sealers.hmac, []gosdk.Option{gosdk.SingleRedemption("pay")}},
+		{"/redeemed", sealers.hmac, []gosdk.Option{gosdk.SingleRedemption("deploy")}},
 	} {
 		protect, err := gosdk.Middleware(v.sealer, v.opts...)
 		if err != nil {
@@ -93,26 +93,35 @@ func newSealers() (s sealers, err error) {
 
 func handler(redeem bool, padding string, protect ...mcp.Middleware) http.Handler {
 	s := mcp.NewServer(&mcp.Implementation{Name: "overhead", Version: "1"}, nil)
-	mcp.AddTool(s, &mcp.Tool{Name: "pay"}, pay(redeem, padding))
+	mcp.AddTool(s, &mcp.Tool{Name: "deploy"}, deploy(redeem, padding))
 	s.AddReceivingMiddleware(protect...)
 	streamable := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
 		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
 	return authenticated(streamable)
 }
 
-type order struct {
-	Payee  string `json:"payee"`
-	Amount int64  `json:"amount"`
-	Note   string `json:"note"`
+type deployment struct {
+	Service  string   `json:"service"`
+	Version  string   `json:"version"`
+	Env      string   `json:"env"`
+	Replicas int      `json:"replicas"`
+	Regions  []string `json:"regions"`
+	Canary   struct {
+		Percent int `json:"percent"`
+		Minutes int `json:"minutes"`
+	} `json:"canary"`
+	Notify bool   `json:"notify"`
+	Ticket string `json:"ticket"`
+	DryRun bool   `json:"dry_run"`
 }
 
-// pay asks once, with a small state, as the typical tool does.
-func pay(redeem bool, padding string) mcp.ToolHandlerFor[order, any] {
-	return func(ctx context.Context, req *mcp.CallToolRequest, o order) (*mcp.CallToolResult, any, error) {
+// deploy asks once, as the typical tool does.
+func deploy(redeem bool, padding string) mcp.ToolHandlerFor[deployment, any] {
+	return func(ctx context.Context, req *mcp.CallToolRequest, d deployment) (*mcp.CallToolResult, any, error) {
 		if req.Params.InputResponses["confirm"] == nil {
 			return &mcp.CallToolResult{
-				InputRequests: mcp.InputRequestMap{"confirm": &mcp.ElicitParams{Message: fmt.Sprintf("Pay %d?", o.Amount)}},
-				RequestState:  fmt.Sprintf(`{"step":1,"payee":%q,"amount":%d}`, o.Payee, o.Amount) + padding,
+				InputRequests: mcp.InputRequestMap{"confirm": &mcp.ElicitParams{Message: fmt.Sprintf("Deploy %s?", d.Service)}},
+				RequestState:  state + padding,
 			}, nil, nil
 		}
 		if redeem {
@@ -120,6 +129,6 @@ func pay(redeem bool, padding string) mcp.ToolHandlerFor[order, any] {
 				return nil, nil, err
 			}
 		}
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "paid"}}}, nil, nil
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "deployed"}}}, nil, nil
 	}
 }
