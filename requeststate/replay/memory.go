@@ -20,8 +20,8 @@ const (
 	// shardIDs is the least number of ids per shard of a store that has several. It is what bounds the work of one call:
 	// a shard is small enough to be rebuilt whole in some microseconds. None ever holds 2,048.
 	shardIDs = 1024
-	// margin is how many seconds after its expiry an id is kept, so that a clock somewhat ahead of the sealers' costs
-	// nobody a redemption. Safety does not hang on it: the horizon refuses what was forgotten.
+	// margin is how many seconds after its expiry an id is kept where there is room, so that a clock somewhat ahead of the
+	// sealers' costs nobody a redemption. Safety does not hang on it: the horizon refuses what was forgotten.
 	margin = 60
 )
 
@@ -31,8 +31,8 @@ var errFull = requeststate.Unavailable(errors.New("replay: memory store is full 
 // forgets all: the random epoch changes with it, so tokens of the time before are refused as stale and none is spent
 // again. Two processes with a Memory each refuse each other's tokens for the same reason; replicas need a shared store.
 //
-// It takes 30 to 40 bytes per remembered id, in tables that follow the number of ids up and down, and 64 bytes per 1,024
-// ids of capacity from the start. It starts no goroutine; a call does a bounded amount of cleaning, of one shard at the
+// It takes 30 to 40 bytes per id while it fills, in tables that shrink when they are more than twice what they need to be, and
+// 64 bytes per 1,024 ids of capacity from the start. It starts no goroutine; a call does a bounded amount of cleaning, of one shard at the
 // most, and no lock is shared by all callers.
 type Memory struct {
 	epoch  string
@@ -68,8 +68,9 @@ func WithCapacity(n int) Option {
 	}
 }
 
-// WithClock sets the clock that tells when an id may be forgotten. The default is time.Now. It decides nothing else:
-// whatever it says, no id is spent twice.
+// WithClock sets the clock that tells when an id may be forgotten. The default is time.Now. Whatever it says, no id is
+// spent twice. A clock that ran ahead costs redemptions: once set right, tokens that expire no later than what the store
+// forgot meanwhile are stale to it, until their time has passed or the store is made anew.
 func WithClock(now func() time.Time) Option {
 	return func(m *Memory) error {
 		if now == nil {
@@ -118,14 +119,14 @@ func (m *Memory) Consume(ctx context.Context, use requeststate.Use) error {
 	return m.shard(e).consume(e, m.limit, m.now)
 }
 
-// Sweep forgets every id that expired more than a minute ago and gives back their memory. Consume cleans as it goes, so
+// Sweep forgets every id that expired more than a minute ago, and gives memory back where less than half is still needed. Consume cleans as it goes, so
 // only a store whose traffic has ceased gains by it. It stops early, with ctx's error, when ctx ends.
 func (m *Memory) Sweep(ctx context.Context) error {
 	for i := range m.shards {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		m.shards[i].sweep(cutoff(m.now()), m.limit)
+		m.shards[i].sweep(cutoff(m.now(), margin), m.limit)
 	}
 	return nil
 }

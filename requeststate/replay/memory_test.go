@@ -3,6 +3,7 @@ package replay_test
 import (
 	"context"
 	"crypto/rand"
+	"math"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -85,8 +86,8 @@ func TestMemoryFull(t *testing.T) {
 			u.Attempt = rand.Text()
 			require.ErrorIs(t, m.Consume(t.Context(), u), requeststate.ErrConsumed, "no live id is evicted")
 		}
-		clock.unix.Add(60 + 61)
-		for range capacity / 2 {
+		clock.unix.Add(60)
+		for range capacity { // all have expired, and there is room at once
 			require.NoError(t, m.Consume(t.Context(), use(m, clock.now().Add(time.Minute))))
 		}
 		for _, u := range held {
@@ -129,6 +130,24 @@ func TestMemorySweep(t *testing.T) {
 	require.Zero(t, m.Len())
 }
 
+// What was forgotten stays refused, whatever is forgotten after it.
+func TestMemoryForgetsForGood(t *testing.T) {
+	clock := &at{}
+	clock.unix.Store(1_800_000_000)
+	m := newMemory(t, replay.WithCapacity(10), replay.WithClock(clock.now))
+	later, sooner := use(m, clock.now().Add(time.Hour)), use(m, clock.now().Add(time.Minute))
+	require.NoError(t, m.Consume(t.Context(), later))
+	require.NoError(t, m.Consume(t.Context(), sooner))
+	clock.unix.Add(2 * 3600)
+	require.NoError(t, m.Sweep(t.Context()))
+	require.Zero(t, m.Len())
+	clock.unix.Add(-2 * 3600)
+	for _, u := range []requeststate.Use{later, sooner} {
+		u.Attempt = rand.Text()
+		require.ErrorIs(t, m.Consume(t.Context(), u), requeststate.ErrStale)
+	}
+}
+
 // Under steady traffic ids that expire make room in place.
 func TestMemoryAllocations(t *testing.T) {
 	if raceEnabled {
@@ -162,7 +181,7 @@ func TestMemoryAllocations(t *testing.T) {
 
 func TestMemoryOptions(t *testing.T) {
 	for name, opt := range map[string]replay.Option{
-		"no room": replay.WithCapacity(0), "negative": replay.WithCapacity(-1), "absurd": replay.WithCapacity(1 << 40), "no clock": replay.WithClock(nil), "nil": nil,
+		"no room": replay.WithCapacity(0), "negative": replay.WithCapacity(-1), "absurd": replay.WithCapacity(1<<31 - 1), "no clock": replay.WithClock(nil), "nil": nil,
 	} {
 		m, err := replay.NewMemory(opt)
 		require.Error(t, err, name)
@@ -180,6 +199,13 @@ func TestMemoryDates(t *testing.T) {
 	require.NoError(t, m.Sweep(t.Context()))
 	far.Attempt = rand.Text()
 	require.ErrorIs(t, m.Consume(t.Context(), far), requeststate.ErrConsumed)
+	for _, endless := range []time.Time{time.Unix(math.MaxInt64, 0), time.Unix(math.MaxInt64, 1)} {
+		u := use(m, endless)
+		require.NoError(t, m.Consume(t.Context(), u))
+		require.NoError(t, m.Sweep(t.Context()))
+		u.Attempt = rand.Text()
+		require.ErrorIs(t, m.Consume(t.Context(), u), requeststate.ErrConsumed)
+	}
 	past := use(m, time.Unix(-5, 0))
 	require.NoError(t, m.Consume(t.Context(), past))
 	past.Attempt = rand.Text()

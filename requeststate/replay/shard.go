@@ -42,17 +42,17 @@ func (h hasher) entry(use requeststate.Use) entry {
 // seconds is t in Unix seconds, rounded up and moved into the range that an entry holds. That keeps the order of times,
 // which is all that the horizon needs.
 func seconds(t time.Time) uint32 {
-	s := t.Unix()
+	s := min(max(t.Unix(), 0), math.MaxUint32) // first, so that rounding cannot overflow
 	if t.Nanosecond() > 0 {
 		s++
 	}
 	return uint32(min(max(s, 1), math.MaxUint32))
 }
 
-// cutoff is the latest expiry that may be forgotten at now. It is below the greatest one that an entry holds, which
-// stands for all dates after 2106: those are kept.
-func cutoff(now time.Time) uint32 {
-	return uint32(min(max(now.Unix()-margin, 0), math.MaxUint32-1))
+// cutoff is the latest expiry that may be forgotten at now, when ids are kept for some seconds after theirs. It is below the
+// greatest one that an entry holds, which stands for all dates after 2106: those are kept.
+func cutoff(now time.Time, kept int64) uint32 {
+	return uint32(min(max(now.Unix(), kept)-kept, math.MaxUint32-1))
 }
 
 // A shard is the part of a store that one lock protects. Its entries lie in the order they came, and a small table with
@@ -82,11 +82,14 @@ func (s *shard) consume(e entry, limit int, now func() time.Time) error {
 		}
 		return requeststate.ErrConsumed
 	}
-	if len(s.entries) == min(cap(s.entries), limit) {
-		s.rebuild(cutoff(now()), limit, cap(s.entries)/2)
+	if n := len(s.entries); n == min(cap(s.entries), limit) {
+		kept := int64(margin)
+		if n == limit {
+			kept = 0 // no fresh id is turned away for the sake of expired ones
+		}
+		s.rebuild(cutoff(now(), kept), limit, cap(s.entries)/2)
 	}
-	// After cleaning, because that moves the horizon. The id is unknown; if it may have been known and forgotten, nobody
-	// can say whether it was spent.
+	// The id is unknown. If it may have been known and forgotten, nobody can say whether it was spent.
 	if e.exp <= s.horizon {
 		return requeststate.ErrStale
 	}
