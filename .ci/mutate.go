@@ -83,6 +83,8 @@ var mutations = []mutation{
 	{"memory: attempt", pkg + "replay/shard.go", "if known.attempt == e.attempt {", "if true {"},
 	{"memory: other attempt", pkg + "replay/shard.go", "if known.attempt == e.attempt {", "if false {"},
 	{"memory: the whole id", pkg + "replay/shard.go", "known.id == e.id && known.id2 == e.id2", "known.id2>>31 == e.id2>>31"},
+	{"memory: one half of the id", pkg + "replay/shard.go", "known.id == e.id && known.id2 == e.id2", "known.id2 == e.id2"},
+	{"memory: the other half", pkg + "replay/shard.go", "known.id == e.id && known.id2 == e.id2", "known.id == e.id"},
 	{"memory: another place", pkg + "replay/shard.go", "case at&^placeMask == mark:", "case at == mark|1:"},
 	{"memory: live ids stay", pkg + "replay/shard.go", "if e.exp > cutoff {\n\t\t\ts.insert(e)", "if e.exp > cutoff+1 {\n\t\t\ts.insert(e)"},
 	{"memory: cancelled", pkg + "replay/memory.go", "if err := ctx.Err(); err != nil {\n\t\treturn requeststate.Unavailable(err)", "if err := ctx.Err(); false {\n\t\treturn requeststate.Unavailable(err)"},
