@@ -31,9 +31,9 @@ var errFull = requeststate.Unavailable(errors.New("replay: memory store is full 
 // forgets all: the random epoch changes with it, so tokens of the time before are refused as stale and none is spent
 // again. Two processes with a Memory each refuse each other's tokens for the same reason; replicas need a shared store.
 //
-// It takes 30 to 40 bytes per id while it fills, in tables that shrink when they are more than twice what they need to be, and
-// 64 bytes per 1,024 ids of capacity from the start. It starts no goroutine; a call does a bounded amount of cleaning, of one shard at the
-// most, and no lock is shared by all callers.
+// It takes 30 to 40 bytes per id while it fills, in tables that shrink once ids fill no more than a third of them, and 64 bytes
+// per 1,024 ids of capacity from the start. It starts no goroutine; a call does a bounded amount of cleaning, of one shard
+// at the most, and no lock is shared by all callers.
 type Memory struct {
 	epoch  string
 	now    func() time.Time
@@ -119,8 +119,9 @@ func (m *Memory) Consume(ctx context.Context, use requeststate.Use) error {
 	return m.shard(e).consume(e, m.limit, m.now)
 }
 
-// Sweep forgets every id that expired more than a minute ago, and gives memory back where less than half is still needed. Consume cleans as it goes, so
-// only a store whose traffic has ceased gains by it. It stops early, with ctx's error, when ctx ends.
+// Sweep forgets every id that expired more than a minute ago, and gives memory back where no more than a third of it is in
+// use. Consume cleans as it goes, so only a store whose traffic has ceased gains by it. It stops early, with ctx's error,
+// when ctx ends.
 func (m *Memory) Sweep(ctx context.Context) error {
 	for i := range m.shards {
 		if err := ctx.Err(); err != nil {

@@ -110,7 +110,7 @@ func measure(ctx context.Context, out io.Writer, drawn, pairs, flows, clients in
 }
 
 // random runs drawn flows of each variant, in an order that is drawn anew, and prints their median times, each as a ratio to
-// the median of plain and of plain once more together. The two apart from 1 show what is noise.
+// the median of plain and of plain once more together. How far these two are from 1 shows what is noise.
 func random(ctx context.Context, out io.Writer, client string, flow func(context.Context, string) error, drawn int) error {
 	order := make([]int, 0, drawn*(len(variants)+1))
 	for i := range cap(order) {
